@@ -1,0 +1,19 @@
+//! The zip driver: reads a zip's directory strictly, extracts, and writes changed archives. All of it is plain Rust that
+//! tests run natively; `driver` joins it to the contract and `workspace` to WASI, in the component only.
+#![deny(unsafe_code)]
+
+pub mod bytes;
+pub mod contract;
+#[cfg(target_family = "wasm")]
+mod driver;
+pub mod extract;
+mod extra;
+mod failure;
+mod fields;
+pub mod names;
+mod oddities;
+pub mod pack;
+pub mod scan;
+mod time;
+#[cfg(target_family = "wasm")]
+mod workspace;

@@ -1,0 +1,120 @@
+//! The directory of the new archive and its end records.
+
+use std::borrow::Cow;
+
+use super::Output;
+use super::staging::Staging;
+use crate::bytes::Window;
+use crate::contract::Error;
+use crate::extra::{has_zip64, with_zip64};
+use crate::failure::{internal, unwritable};
+use crate::fields::{CENTRAL_LEN, END_SIGNATURE, END64_LEN, END64_SIGNATURE, IN_ZIP64, LOCATOR_SIGNATURE, u16_at, u32_at};
+use crate::scan::Record;
+
+/// An entry of the new archive.
+pub enum Central {
+    /// Its record is the old one, with another offset.
+    Kept { record: Record, offset: u64 },
+    /// Its record was made new.
+    New { record: Record, bytes: Vec<u8> },
+}
+
+/// Writes the directory and returns its records. Old records are read again rather than kept: they can be long, and there may be
+/// very many.
+pub fn write_directory<O: Output>(
+    staging: &mut Staging<O>,
+    source: Option<&O::Source>,
+    centrals: impl Iterator<Item = Central>,
+    shift: u64,
+) -> Result<Vec<Record>, Error> {
+    let mut window = source.map(Window::new);
+    let mut records = Vec::new();
+    for central in centrals {
+        let at = staging.position();
+        let mut record = match central {
+            Central::New { record, bytes } => {
+                staging.write(&bytes)?;
+                record
+            }
+            Central::Kept { mut record, offset } => {
+                let window = window.as_mut().ok_or_else(|| internal("an entry is kept and there is no source"))?;
+                let bytes = window.get(record.central_at, record.central_len)?;
+                staging.write(&moved(bytes, record.entry.size, record.entry.compressed_size, offset - shift)?)?;
+                record.entry.offset = offset;
+                record
+            }
+        };
+        record.central_at = at;
+        record.central_len = (staging.position() - at) as usize;
+        records.push(record);
+    }
+    Ok(records)
+}
+
+/// A record with another offset. All other bytes stay, unless the offset has to move into or out of a zip64 field.
+fn moved(record: &[u8], size: u64, compressed_size: u64, offset: u64) -> Result<Cow<'_, [u8]>, Error> {
+    const OFFSET: usize = 42;
+    let extra_at = CENTRAL_LEN + usize::from(u16_at(record, 28));
+    let comment_at = extra_at + usize::from(u16_at(record, 30));
+    let extra = &record[extra_at..comment_at];
+    if !has_zip64(extra) {
+        if u64::from(u32_at(record, OFFSET)) == offset {
+            return Ok(record.into());
+        }
+        if offset < u64::from(IN_ZIP64) {
+            let mut record = record.to_vec();
+            record[OFFSET..OFFSET + 4].copy_from_slice(&(offset as u32).to_le_bytes());
+            return Ok(record.into());
+        }
+    }
+    // The field holds what the header refers to it, no more: spare numbers would have to be kept right as well.
+    let is_replaced = |at: usize| u32_at(record, at) == IN_ZIP64;
+    let offset_is_wide = offset >= u64::from(IN_ZIP64) || (has_zip64(extra) && is_replaced(OFFSET));
+    let numbers = [(size, has_zip64(extra) && is_replaced(24)), (compressed_size, has_zip64(extra) && is_replaced(20)), (offset, offset_is_wide)];
+    let wide: Vec<u64> = numbers.into_iter().filter(|&(_, is_wide)| is_wide).map(|(number, _)| number).collect();
+    let extra = with_zip64(extra, &wide);
+    let extra_len = u16::try_from(extra.len()).map_err(|_| unwritable("an entry has too many extra fields to be moved beyond 4 GiB"))?;
+    let mut moved = record[..extra_at].to_vec();
+    moved[30..32].copy_from_slice(&extra_len.to_le_bytes());
+    moved[34..36].copy_from_slice(&[0, 0]);
+    let narrow = if offset_is_wide { IN_ZIP64 } else { offset as u32 };
+    moved[OFFSET..OFFSET + 4].copy_from_slice(&narrow.to_le_bytes());
+    moved.extend(extra);
+    moved.extend(&record[comment_at..]);
+    Ok(moved.into())
+}
+
+/// Writes the end record, with a zip64 one before it where the numbers ask for it.
+pub fn write_end<O: Output>(
+    staging: &mut Staging<O>,
+    count: u64,
+    directory_at: u64,
+    shift: u64,
+    comment: &[u8],
+) -> Result<(), Error> {
+    let end_at = staging.position();
+    let (offset, len) = (directory_at - shift, end_at - directory_at);
+    let mut end = Vec::new();
+    if count >= u64::from(u16::MAX) || offset >= u64::from(IN_ZIP64) || len >= u64::from(IN_ZIP64) {
+        end.extend(END64_SIGNATURE);
+        end.extend((END64_LEN as u64 - 12).to_le_bytes());
+        end.extend([45, 3, 45, 0, 0, 0, 0, 0, 0, 0, 0, 0]);
+        for number in [count, count, len, offset] {
+            end.extend(number.to_le_bytes());
+        }
+        end.extend(LOCATOR_SIGNATURE);
+        end.extend([0; 4]);
+        end.extend((end_at - shift).to_le_bytes());
+        end.extend(1u32.to_le_bytes());
+    }
+    let short_count = u16::try_from(count).unwrap_or(u16::MAX).to_le_bytes();
+    end.extend(END_SIGNATURE);
+    end.extend([0; 4]);
+    end.extend(short_count);
+    end.extend(short_count);
+    end.extend(u32::try_from(len).unwrap_or(IN_ZIP64).to_le_bytes());
+    end.extend(u32::try_from(offset).unwrap_or(IN_ZIP64).to_le_bytes());
+    end.extend((comment.len() as u16).to_le_bytes());
+    end.extend(comment);
+    staging.write(&end)
+}

@@ -1,0 +1,44 @@
+//! The archives that are open on the host. Capability `sessions`, which only the bundled `zipfs` plugin has unless somebody
+//! grants it.
+//!
+//! [`path`], [`status`], [`sync`] and [`close`] act on the session that the call was made for. In a unit test all of it fails:
+//! there is no host.
+
+use crate::Error;
+
+pub use crate::bindings::plugin::zipfs::plugin::sessions::{Changes, Closed, Info, Opened, Synced};
+
+#[cfg(target_family = "wasm")]
+use crate::bindings::plugin::zipfs::plugin::sessions as system;
+#[cfg(not(target_family = "wasm"))]
+use crate::testing::sessions as system;
+
+/// Extracts the archive at an absolute path on the host into a new session.
+pub fn open(path: &str, name: Option<&str>) -> Result<Opened, Error> {
+    Ok(system::open(path, name)?)
+}
+
+/// All sessions that the caller may see, oldest first.
+pub fn list() -> Result<Vec<Info>, Error> {
+    Ok(system::list_sessions()?)
+}
+
+/// The host path of this session's files.
+pub fn path() -> Result<String, Error> {
+    Ok(system::path()?)
+}
+
+/// Compares this session's files with the archive.
+pub fn status() -> Result<Changes, Error> {
+    Ok(system::status()?)
+}
+
+/// Writes this session's changes back; the old archive is kept as a backup. A dry run only says what would be written.
+pub fn sync(force: bool, dry_run: bool) -> Result<Synced, Error> {
+    Ok(system::sync(force, dry_run)?)
+}
+
+/// Ends this session and removes its workspace, after a sync if asked for. If the sync fails the session stays.
+pub fn close(sync: bool) -> Result<Closed, Error> {
+    Ok(system::close(sync)?)
+}

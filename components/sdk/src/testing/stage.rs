@@ -1,0 +1,52 @@
+//! What the imports see while a bench runs a tool: the counterpart of the host's store for one call.
+
+use std::cell::RefCell;
+
+use cap_std::fs::Dir;
+
+use super::Progress;
+use crate::client::Abilities;
+use crate::log::Level;
+
+/// One call, as far as its imports can tell.
+pub(crate) struct Stage {
+    /// The workspace, if the tool declared that it uses it.
+    pub mounted: Option<Dir>,
+    /// Whether it declared that it writes.
+    pub writable: bool,
+    /// A place outside the workspace for files on their way in.
+    pub staging: Dir,
+    /// The capabilities it declared.
+    pub capabilities: Vec<&'static str>,
+    pub abilities: Abilities,
+    pub progress: Vec<Progress>,
+    pub log: Vec<(Level, String)>,
+}
+
+thread_local! {
+    // Per thread, because the test harness runs tests side by side.
+    static STAGE: RefCell<Option<Stage>> = const { RefCell::new(None) };
+}
+
+/// Runs `scene` on a stage, and returns its result with what was left on the stage.
+pub(crate) fn play<T>(stage: Stage, scene: impl FnOnce() -> T) -> (T, Stage) {
+    let previous = STAGE.replace(Some(stage));
+    assert!(previous.is_none(), "a tool cannot call a bench");
+    // Taken away also if the tool panics: the thread may go on to another test.
+    struct Clear;
+    impl Drop for Clear {
+        fn drop(&mut self) {
+            STAGE.take();
+        }
+    }
+    let clear = Clear;
+    let result = scene();
+    let stage = STAGE.take().expect("nothing else clears the stage");
+    drop(clear);
+    (result, stage)
+}
+
+/// What the stage says, if a bench is running a tool on this thread.
+pub(crate) fn with<T>(look: impl FnOnce(&mut Stage) -> T) -> Option<T> {
+    STAGE.with_borrow_mut(|stage| stage.as_mut().map(look))
+}

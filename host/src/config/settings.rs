@@ -1,0 +1,199 @@
+//! The settings of `config.json` with their defaults, and the variables that go over them.
+
+use std::ffi::OsString;
+
+use serde::{Deserialize, Serialize};
+
+use crate::failure::Failure;
+
+/// The whole file. Unknown keys are errors.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Settings {
+    pub security: Security,
+    pub defaults: Defaults,
+    pub calls: CallLimits,
+    pub tool_names: ToolNames,
+}
+
+/// What archives and sessions may ask of the machine.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Security {
+    /// Bytes that one session may hold, at opening and later. Test: `limits::quota`.
+    pub max_extracted_size_bytes: u64,
+    /// Files and directories that one session may hold. Test: `limits::quota`.
+    pub max_file_count: u64,
+    /// Uncompressed to compressed, for each entry: deflate cannot do better than 1032, honest files rarely pass 100.
+    pub max_compression_ratio: u64,
+    /// Entries smaller than this are not held to the ratio. A few kilobytes of blanks compress 300 to 1.
+    pub ratio_min_bytes: u64,
+    /// Bytes on disk of all sessions together.
+    pub max_total_disk_bytes: u64,
+    pub max_sessions: u64,
+    /// Whether links of an archive are extracted as links.
+    pub allow_symlinks: bool,
+    /// How long one search may take.
+    pub regex_timeout_ms: u64,
+}
+
+impl Default for Security {
+    fn default() -> Self {
+        Security {
+            max_extracted_size_bytes: 1 << 30,
+            max_file_count: 100_000,
+            max_compression_ratio: 100,
+            ratio_min_bytes: 0,
+            max_total_disk_bytes: 10 << 30,
+            max_sessions: 32,
+            allow_symlinks: false,
+            regex_timeout_ms: 5_000,
+        }
+    }
+}
+
+/// How zipfs behaves where both ways are right.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Defaults {
+    /// How many old versions of an archive are kept beside it.
+    pub backup_rotation_depth: u32,
+    /// What closing does with changes that were not synced, if the caller does not say.
+    pub close_unsaved: CloseUnsaved,
+    /// How long a command waits for a session that another one uses.
+    pub lock_timeout_ms: u64,
+}
+
+impl Default for Defaults {
+    fn default() -> Self {
+        Defaults { backup_rotation_depth: 3, close_unsaved: CloseUnsaved::Discard, lock_timeout_ms: 10_000 }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CloseUnsaved {
+    Discard,
+    Refuse,
+}
+
+/// What one call may use. A call that passes one of these ends, alone, with a coded error.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CallLimits {
+    /// Wall clock of a call. It also ends guests that wait in the host, which the processor limit cannot see.
+    pub deadline_ms: u64,
+    /// Wall clock of a call that opens, syncs or closes a session: an archive of gigabytes takes minutes on a slow disk.
+    pub session_deadline_ms: u64,
+    /// Processor time of the guest.
+    pub cpu_ms: u64,
+    /// Linear memory of the guest. Tools stream; 64 MiB is room for a large JSON text and its copy.
+    pub memory_bytes: u64,
+    /// Elements of all tables of the guest.
+    pub table_elements: u64,
+    /// Files, directories and streams that a guest holds open at once. The process has some thousand to share.
+    pub handles: u32,
+    /// What is kept of a guest's standard output, standard error and log lines.
+    pub output_bytes: u64,
+    /// The answer of a call, all parts together.
+    pub result_bytes: u64,
+    /// Calls that run at the same time; more wait their turn.
+    pub concurrent: u32,
+    /// Check results against the tool's output schema, not only arguments against the input schema.
+    pub validate_results: bool,
+}
+
+impl Default for CallLimits {
+    fn default() -> Self {
+        CallLimits {
+            deadline_ms: 30_000,
+            session_deadline_ms: 600_000,
+            cpu_ms: 20_000,
+            memory_bytes: 64 << 20,
+            table_elements: 100_000,
+            handles: 256,
+            output_bytes: 1 << 20,
+            result_bytes: 16 << 20,
+            concurrent: 32,
+            validate_results: cfg!(debug_assertions),
+        }
+    }
+}
+
+/// How tools are named in `tools/list`. Calls accept both forms.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ToolNames {
+    /// Letters, digits, `_` and `-` only. Several clients drop a whole server over one dot in a name.
+    #[default]
+    Portable,
+    /// As the plugin says.
+    Verbatim,
+}
+
+impl Settings {
+    /// Applies the variables that go over the file.
+    pub fn apply_environment(&mut self, variable: impl Fn(&str) -> Option<OsString>) -> Result<(), Failure> {
+        let number = |name: &str| -> Result<Option<u64>, Failure> {
+            let Some(value) = variable(name) else { return Ok(None) };
+            match value.to_str().and_then(|text| text.trim().parse().ok()) {
+                Some(number) => Ok(Some(number)),
+                None => Err(Failure::invalid(format!("{name} is not a whole number: {}.", value.display()))),
+            }
+        };
+        if let Some(value) = number("ZIPFS_MAX_EXTRACTED_SIZE")? {
+            self.security.max_extracted_size_bytes = value;
+        }
+        if let Some(value) = number("ZIPFS_MAX_SESSIONS")? {
+            self.security.max_sessions = value;
+        }
+        if let Some(value) = number("ZIPFS_MAX_FILE_COUNT")? {
+            self.security.max_file_count = value;
+        }
+        if let Some(value) = variable("ZIPFS_ALLOW_SYMLINKS") {
+            self.security.allow_symlinks = match value.to_str() {
+                Some("1" | "true" | "yes") => true,
+                Some("" | "0" | "false" | "no") => false,
+                _ => return Err(Failure::invalid("ZIPFS_ALLOW_SYMLINKS is neither true nor false.")),
+            };
+        }
+        Ok(())
+    }
+
+    /// Refuses values that would make every call fail or no limit hold.
+    pub fn check(&self) -> Result<(), Failure> {
+        let calls = &self.calls;
+        let at_least = |name: &str, value: u64, least: u64| {
+            if value >= least { Ok(()) } else { Err(Failure::invalid(format!("{name} is {value}, but must be at least {least}."))) }
+        };
+        at_least("calls.deadline_ms", calls.deadline_ms, 10)?;
+        at_least("calls.session_deadline_ms", calls.session_deadline_ms, 10)?;
+        at_least("calls.cpu_ms", calls.cpu_ms, 10)?;
+        at_least("calls.memory_bytes", calls.memory_bytes, 2 << 20)?;
+        at_least("calls.table_elements", calls.table_elements, 1_000)?;
+        at_least("calls.handles", calls.handles.into(), 16)?;
+        at_least("calls.result_bytes", calls.result_bytes, 1 << 10)?;
+        at_least("calls.concurrent", calls.concurrent.into(), 1)?;
+        at_least("security.max_compression_ratio", self.security.max_compression_ratio, 1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn unknown_keys_are_refused() {
+        assert!(serde_json::from_str::<Settings>(r#"{"security": {"max_file_cuont": 5}}"#).is_err());
+        assert!(serde_json::from_str::<Settings>(r#"{"security": {"max_file_count": 5}}"#).is_ok());
+    }
+
+    #[test]
+    fn the_environment_goes_over_the_file_and_is_read_strictly() {
+        let mut settings = Settings::default();
+        settings.apply_environment(|name| (name == "ZIPFS_MAX_SESSIONS").then(|| "7".into())).unwrap();
+        assert_eq!(settings.security.max_sessions, 7);
+        assert!(settings.apply_environment(|name| (name == "ZIPFS_MAX_SESSIONS").then(|| "many".into())).is_err());
+        assert!(settings.apply_environment(|name| (name == "ZIPFS_ALLOW_SYMLINKS").then(|| "maybe".into())).is_err());
+    }
+}

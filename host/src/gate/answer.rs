@@ -1,0 +1,70 @@
+//! What a tool answered, checked before anybody sees it.
+
+use serde_json::Value;
+
+use crate::config::CallLimits;
+use crate::failure::Failure;
+use crate::plugins::Found;
+use crate::sandbox::bindings::tools::Reply;
+use crate::sandbox::bindings::types::{Content, InputRequired, ResourceBody};
+use crate::sandbox::run::too_large;
+
+/// The end of a call, or a question in between.
+pub enum Answer {
+    Complete(Outcome),
+    InputRequired(Question),
+}
+
+pub type Question = InputRequired;
+
+/// A finished answer.
+pub struct Outcome {
+    pub content: Vec<Content>,
+    pub structured: Option<Value>,
+}
+
+/// Refuses what is too large, is no JSON, or is not what the tool promised.
+pub fn check(found: &Found, reply: Reply, limits: &CallLimits) -> Result<Answer, Failure> {
+    let outcome = match reply {
+        Reply::InputRequired(question) => return Ok(Answer::InputRequired(question)),
+        Reply::Complete(outcome) => outcome,
+    };
+    let size = outcome.content.iter().map(weigh).sum::<usize>() + outcome.structured.as_ref().map_or(0, String::len);
+    if size as u64 > limits.result_bytes {
+        return Err(too_large(limits.result_bytes as usize));
+    }
+    let tool = found.tool();
+    let broken = |why: &str| {
+        let plugin = &found.plugin.description.name;
+        Failure::internal(format!("The tool {} of the plugin `{plugin}` answered wrongly: {why}.", tool.name))
+            .suggest("This is a fault of the plugin.")
+    };
+    let structured = match outcome.structured {
+        None if tool.output_schema.is_some() => return Err(broken("it promised a structured result and gave none")),
+        None => None,
+        Some(text) => match serde_json::from_str(&text) {
+            Ok(value @ Value::Object(_)) => Some(value),
+            Ok(_) => return Err(broken("its structured result is not an object")),
+            Err(error) => return Err(broken(&format!("its structured result is not JSON ({error})"))),
+        },
+    };
+    if limits.validate_results
+        && let (Some(value), Some(validator)) = (&structured, found.plugin.output_validator(found.index))
+        && let Err(error) = validator.validate(value)
+    {
+        return Err(broken(&format!("its result does not fit its output schema: {error} at `{}`", error.instance_path())));
+    }
+    Ok(Answer::Complete(Outcome { content: outcome.content, structured }))
+}
+
+fn weigh(content: &Content) -> usize {
+    match content {
+        Content::Text(text) => text.len(),
+        Content::Image(blob) | Content::Audio(blob) => blob.data.len(),
+        Content::Embedded(resource) => match &resource.body {
+            ResourceBody::Text(text) => text.len(),
+            ResourceBody::Bytes(bytes) => bytes.len(),
+        },
+        Content::Link(link) => link.uri.len() + link.name.len(),
+    }
+}

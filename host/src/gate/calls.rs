@@ -1,0 +1,75 @@
+//! What arrives at the gate, and how it is turned away.
+
+use serde_json::{Map, Value};
+use tokio::sync::mpsc::UnboundedSender;
+use tokio_util::sync::CancellationToken;
+
+use crate::failure::{Failure, Shape};
+use crate::plugins::Role;
+use crate::sandbox::bindings::types::Resumption;
+use crate::sandbox::guest::{Client, Event};
+
+/// A request for a tool, free of any wire.
+pub struct Call {
+    pub tool: String,
+    pub arguments: Map<String, Value>,
+    pub principal: Principal,
+    /// The answers, if the tool had asked for input.
+    pub resumed: Option<Resumption>,
+    pub audience: Audience,
+    pub cancel: CancellationToken,
+}
+
+/// Who hears of a running call.
+#[derive(Default)]
+pub struct Audience {
+    pub events: Option<UnboundedSender<Event>>,
+    pub client: Client,
+}
+
+/// Who calls.
+#[derive(Debug, Clone)]
+pub struct Principal {
+    pub name: String,
+    pub role: Role,
+}
+
+impl Principal {
+    /// The person who started this process: over standard input and output, or at the command line.
+    pub fn local() -> Principal {
+        Principal { name: "local".into(), role: Role::Admin }
+    }
+}
+
+impl Call {
+    /// A call by the local user that nobody watches.
+    pub fn local(tool: &str, arguments: Map<String, Value>) -> Call {
+        Call {
+            tool: tool.to_owned(),
+            arguments,
+            principal: Principal::local(),
+            resumed: None,
+            audience: Audience::default(),
+            cancel: CancellationToken::new(),
+        }
+    }
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub enum Refusal {
+    /// There is no such tool: an error of the protocol, not of a tool.
+    UnknownTool(String),
+    /// The tool failed or was kept from running. The shape is how its plugin words errors.
+    Failed { failure: Failure, shape: Shape },
+}
+
+impl Refusal {
+    /// The failure, whatever it is of.
+    pub fn into_failure(self) -> Failure {
+        match self {
+            Refusal::UnknownTool(name) => Failure::invalid(format!("There is no tool {name:?}.")),
+            Refusal::Failed { failure, .. } => failure,
+        }
+    }
+}

@@ -1,0 +1,78 @@
+//! What a call is given: the session's directory, and the capabilities that manifest, grant and tool all agree on.
+
+use super::calls::Audience;
+use super::open::Gate;
+use crate::failure::Failure;
+use crate::plugins::{Found, Plugin, WorkspaceAccess};
+use crate::sandbox::guest::{CallContext, Mount};
+use crate::sandbox::Capability;
+use crate::workspace::Workspace;
+use crate::workspace::lock::Mode;
+use crate::workspace::quota::Allowance;
+
+impl Gate {
+    /// Prepares a call of a tool: resolves and locks the session, and opens what the tool declares.
+    pub(super) async fn grant(&self, found: &Found, session: Option<&str>, audience: Audience) -> Result<CallContext, Failure> {
+        let access = &found.tool().access;
+        let asked = &found.plugin.manifest.capabilities;
+        let capabilities: Vec<Capability> = access
+            .capabilities
+            .iter()
+            .copied()
+            .filter(|capability| asked.contains_key(capability) && found.plugin.granted.contains(capability))
+            .collect();
+        let level = access.workspace.min(found.plugin.manifest.workspace.access);
+        let workspace = match level {
+            WorkspaceAccess::None => None,
+            WorkspaceAccess::Read | WorkspaceAccess::Write => Some(self.workspaces().enter(session, Mode::Shared).await?),
+        };
+        let mount = match &workspace {
+            None => None,
+            Some(workspace) => Some(self.mount(workspace, level)?),
+        };
+        Ok(CallContext {
+            mount,
+            capabilities,
+            workspace,
+            sessions: Some(self.sessions.clone()),
+            events: audience.events,
+            client: audience.client,
+            label: found.plugin.description.name.as_str().into(),
+        })
+    }
+
+    /// Prepares a read of a resource or prompt: the only session read-only, if the plugin works on workspaces and there is one.
+    pub(super) async fn grant_reading(&self, plugin: &Plugin, audience: Audience) -> Result<CallContext, Failure> {
+        let workspace = match plugin.manifest.workspace.access {
+            WorkspaceAccess::None => None,
+            _ => self.workspaces().enter(None, Mode::Shared).await.ok(),
+        };
+        let mount = match &workspace {
+            None => None,
+            Some(workspace) => Some(self.mount(workspace, WorkspaceAccess::Read)?),
+        };
+        Ok(CallContext {
+            mount,
+            workspace,
+            events: audience.events,
+            client: audience.client,
+            label: plugin.description.name.as_str().into(),
+            ..CallContext::default()
+        })
+    }
+
+    fn mount(&self, workspace: &Workspace, level: WorkspaceAccess) -> Result<Mount, Failure> {
+        let open = || -> std::io::Result<Mount> {
+            let dir = workspace.contents.try_clone()?;
+            if level != WorkspaceAccess::Write {
+                return Ok(Mount::read_only(dir));
+            }
+            let tmp = workspace.tmp()?;
+            let settings = &self.config.settings;
+            let allowance =
+                Allowance::from_accounts(workspace.ledger(settings)?, self.workspaces().total()?, workspace.contents.try_clone()?);
+            Ok(Mount::writable(dir, Some(tmp), allowance))
+        };
+        open().map_err(|error| Failure::internal(format!("The workspace cannot be opened: {error}.")))
+    }
+}

@@ -1,0 +1,34 @@
+//! One call from arrival to answer. Every transport comes through here, in this order, and none can skip a step.
+
+mod answer;
+mod arguments;
+mod authorise;
+mod calls;
+mod grant;
+mod open;
+
+mod record;
+mod run;
+
+pub use answer::{Answer, Outcome, Question};
+pub use arguments::shown_schema;
+pub use calls::{Audience, Call, Principal, Refusal};
+pub use open::Gate;
+
+impl Gate {
+    /// Calls a tool.
+    pub async fn call(&self, call: Call) -> Result<Answer, Refusal> {
+        let found = self.find(&call.tool).await?;
+        let entry = record::begin(&call, &found);
+        let answer = async {
+            authorise::may_call(&call.principal, &found)?;
+            let (arguments, session) = arguments::check(&found, call.arguments)?;
+            let context = self.grant(&found, session.as_deref(), call.audience).await?;
+            let reply = self.run_tool(&found, arguments, call.resumed, context, &call.cancel).await?;
+            answer::check(&found, reply, &self.config.settings.calls)
+        }
+        .await;
+        entry.end(&answer);
+        answer.map_err(|failure| Refusal::Failed { failure, shape: found.plugin.manifest.errors })
+    }
+}

@@ -1,0 +1,94 @@
+//! The gate itself: what it holds, and how a tool is found while plugins come and go.
+
+use std::sync::{Arc, OnceLock, RwLock};
+
+use super::calls::Refusal;
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::plugins::bundled::BUNDLED;
+use crate::plugins::store::{Cache, Store};
+use crate::plugins::{Found, Registry};
+use crate::sandbox::driver::Driver;
+use crate::sandbox::imports::sessions::SessionHost;
+use crate::sandbox::{Sandbox, Shape};
+use crate::workspace::Workspaces;
+
+/// Everything that calls need.
+pub struct Gate {
+    pub config: Arc<Config>,
+    pub sandbox: Arc<Sandbox>,
+    pub store: Store,
+    pub cache: Cache,
+    registry: RwLock<Arc<Registry>>,
+    pub(super) sessions: Arc<SessionHost>,
+}
+
+impl Gate {
+    /// Opens the gate: reads what plugins there are. No guest is compiled, and none is run unless its description is new.
+    pub async fn open(config: Config, shape: Shape) -> Result<Arc<Gate>, Failure> {
+        let config = Arc::new(config);
+        let sandbox = Sandbox::new(shape, &config.settings.calls)
+            .map_err(|error| Failure::internal(format!("The sandbox cannot be made: {error:#}.")))?;
+        let sandbox = Arc::new(sandbox);
+        let (store, cache) = (Store::new(&config.data), Cache::new(&config.data));
+        let registry = Registry::load(&sandbox, &store, &cache, None).await?;
+        let settings = Arc::new(config.settings.clone());
+        let workspaces = Arc::new(Workspaces::open_ambient(&config.data.workspaces(), settings)?);
+        let sessions = Arc::new(SessionHost { workspaces, driver: driver_on_demand(sandbox.clone()) });
+        Ok(Arc::new(Gate { config, sandbox, store, cache, registry: RwLock::new(Arc::new(registry)), sessions }))
+    }
+
+    pub fn registry(&self) -> Arc<Registry> {
+        self.registry.read().unwrap_or_else(|poisoned| poisoned.into_inner()).clone()
+    }
+
+    pub fn workspaces(&self) -> &Arc<Workspaces> {
+        &self.sessions.workspaces
+    }
+
+    /// Reads the plugins again if any was added or removed. Says whether something changed.
+    pub async fn refresh(&self) -> bool {
+        let before = self.registry();
+        if self.store.changed() == before.made_from {
+            return false;
+        }
+        match Registry::load(&self.sandbox, &self.store, &self.cache, Some(&before)).await {
+            Ok(registry) => {
+                *self.registry.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = Arc::new(registry);
+                true
+            }
+            Err(failure) => {
+                tracing::error!(%failure, "plugins cannot be read again; going on with those that are loaded");
+                false
+            }
+        }
+    }
+
+    /// The tool of that name. A name that is not known may be of a plugin that was just added.
+    pub(super) async fn find(&self, name: &str) -> Result<Found, Refusal> {
+        if let Some(found) = self.registry().find(name) {
+            return Ok(found);
+        }
+        self.refresh().await;
+        self.registry().find(name).ok_or_else(|| Refusal::UnknownTool(name.to_owned()))
+    }
+
+    /// The driver for archives, loaded now if it was not yet.
+    pub fn driver(&self) -> Result<Arc<Driver>, Failure> {
+        (self.sessions.driver)()
+    }
+}
+
+/// Most calls never need the driver; one-shot commands such as `ls` should not pay for loading it.
+fn driver_on_demand(sandbox: Arc<Sandbox>) -> Box<dyn Fn() -> Result<Arc<Driver>, Failure> + Send + Sync> {
+    let loaded = OnceLock::new();
+    Box::new(move || {
+        if let Some(driver) = loaded.get() {
+            return Ok(Arc::clone(driver));
+        }
+        let bundled = BUNDLED.iter().find(|bundled| bundled.name == "archive-zip");
+        let bundled = bundled.ok_or_else(|| Failure::internal("The archive driver is not in this binary."))?;
+        let driver = Arc::new(Driver::new(sandbox.clone(), bundled.load(&sandbox)?));
+        Ok(loaded.get_or_init(|| driver).clone())
+    })
+}

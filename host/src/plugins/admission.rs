@@ -1,0 +1,137 @@
+//! Before the first run: what a component imports, whether that was asked for, and what it says about itself.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::describe::describe;
+use super::description::{Description, WorkspaceAccess};
+use super::manifest::{Manifest, WorkspaceAsk};
+use super::registry::Registry;
+use super::store::{Cache, Record, Store, digest_of};
+use crate::failure::{Class, Failure};
+use crate::sandbox::{Capability, Compiled, Sandbox};
+
+/// Larger components are refused unread. Cranelift takes seconds for each megabyte.
+const MOST_COMPONENT: u64 = 64 << 20;
+
+/// Interfaces of WASI that every guest may import. None of them reaches anything but the workspace.
+const HARMLESS: [&str; 5] = ["wasi:io/", "wasi:filesystem/", "wasi:clocks/", "wasi:random/", "wasi:cli/"];
+
+/// Our own interfaces that need no grant.
+const FREE: [&str; 4] = ["types", "progress", "log", "client"];
+
+/// A plugin that was looked at and found fit.
+pub struct Candidate {
+    pub manifest: Manifest,
+    pub description: Description,
+    pub digest: String,
+    /// What it imports of ours that has to be granted.
+    pub needs: Vec<Capability>,
+    wasm: Vec<u8>,
+}
+
+/// Reads a `.wasm` file, or a directory with `plugin.toml` and one `.wasm` file, and examines it. Nothing is kept yet.
+pub async fn examine_ambient(path: &Path, sandbox: &Sandbox, cache: &Cache) -> Result<Candidate, Failure> {
+    let (wasm_path, manifest) = locate(path)?;
+    let size = std::fs::metadata(&wasm_path).map_err(|error| not_readable(&wasm_path, &error))?.len();
+    if size > MOST_COMPONENT {
+        return Err(Failure::limit(format!("{} has {size} bytes; at most {MOST_COMPONENT} are taken.", wasm_path.display())));
+    }
+    let wasm = std::fs::read(&wasm_path).map_err(|error| not_readable(&wasm_path, &error))?;
+    let digest = digest_of(&wasm);
+    let component = sandbox.compile(&wasm).map_err(|error| {
+        Failure::new(Class::Invalid, "PLUGIN_INVALID", format!("{} is not a component: {error:#}.", wasm_path.display()))
+            .suggest("Build it for wasm32-wasip2.")
+    })?;
+    let needs = check_imports(&component, sandbox)?;
+    let compiled: Arc<Compiled> = cache.compile(sandbox, &wasm, &digest)?;
+    let label = wasm_path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("plugin").to_owned();
+    let description = describe(sandbox, &compiled, &label).await?;
+    let manifest = manifest.unwrap_or_else(|| implied(&description, &needs));
+    check_against_manifest(&manifest, &description, &needs)?;
+    Ok(Candidate { manifest, description, digest, needs, wasm })
+}
+
+impl Candidate {
+    /// Keeps the plugin with these grants, if its names are free.
+    pub fn admit(self, registry: &Registry, store: &Store, granted: Vec<Capability>) -> Result<Description, Failure> {
+        registry.check_clash(&self.description.name, &self.description.tools)?;
+        let record = Record { digest: self.digest, granted, description: self.description };
+        store.add(&self.manifest, &record, &self.wasm)?;
+        Ok(record.description)
+    }
+}
+
+/// Every import must be harmless, free, or a capability that can be granted. Returns the last kind.
+fn check_imports(component: &wasmtime::component::Component, sandbox: &Sandbox) -> Result<Vec<Capability>, Failure> {
+    let mut needs = Vec::new();
+    for (name, _) in component.component_type().imports(sandbox.engine()) {
+        if HARMLESS.iter().any(|prefix| name.starts_with(prefix)) {
+            continue;
+        }
+        let ours = name.strip_prefix("zipfs:plugin/").map(|rest| rest.split('@').next().unwrap_or(rest));
+        match ours {
+            Some(interface) if FREE.contains(&interface) => {}
+            Some(interface) if Capability::by_name(interface).is_some() => needs.extend(Capability::by_name(interface)),
+            _ => {
+                return Err(Failure::new(Class::Forbidden, "PLUGIN_REFUSED", format!("The component imports {name}, which no plugin is given."))
+                    .suggest("Build it without what needs that: sockets, processes and threads are not there."));
+            }
+        }
+    }
+    Ok(needs)
+}
+
+fn check_against_manifest(manifest: &Manifest, description: &Description, needs: &[Capability]) -> Result<(), Failure> {
+    let refused = |why: String| Failure::new(Class::Forbidden, "PLUGIN_REFUSED", why);
+    if manifest.name != description.name {
+        return Err(refused(format!("plugin.toml names the plugin {}, the component calls itself {}.", manifest.name, description.name)));
+    }
+    for capability in needs {
+        if !manifest.capabilities.contains_key(capability) {
+            return Err(refused(format!("The component imports `{}`, which plugin.toml does not ask for.", capability.name())));
+        }
+    }
+    for tool in &description.tools {
+        if tool.access.workspace > manifest.workspace.access {
+            return Err(refused(format!("The tool {} wants more of the workspace than plugin.toml asks for.", tool.name)));
+        }
+        if let Some(capability) = tool.access.capabilities.iter().find(|&capability| !manifest.capabilities.contains_key(capability)) {
+            return Err(refused(format!("The tool {} declares `{}`, which plugin.toml does not ask for.", tool.name, capability.name())));
+        }
+    }
+    Ok(())
+}
+
+/// The manifest of a component that comes without one: what it imports and what its tools declare.
+fn implied(description: &Description, needs: &[Capability]) -> Manifest {
+    let access = description.tools.iter().map(|tool| tool.access.workspace).max().unwrap_or(WorkspaceAccess::None);
+    let declared = description.tools.iter().flat_map(|tool| &tool.access.capabilities);
+    Manifest {
+        name: description.name.clone(),
+        version: description.version.clone(),
+        description: description.title.clone().unwrap_or_default(),
+        errors: Default::default(),
+        workspace: WorkspaceAsk { access, why: String::new() },
+        capabilities: needs.iter().chain(declared).map(|capability| (*capability, String::new())).collect(),
+    }
+}
+
+fn locate(path: &Path) -> Result<(std::path::PathBuf, Option<Manifest>), Failure> {
+    if !path.is_dir() {
+        return Ok((path.to_owned(), None));
+    }
+    let manifest_path = path.join("plugin.toml");
+    let text = std::fs::read_to_string(&manifest_path).map_err(|error| not_readable(&manifest_path, &error))?;
+    let entries = std::fs::read_dir(path).map_err(|error| not_readable(path, &error))?;
+    let mut components: Vec<_> =
+        entries.flatten().map(|entry| entry.path()).filter(|file| file.extension().is_some_and(|end| end == "wasm")).collect();
+    match (components.pop(), components.len()) {
+        (Some(only), 0) => Ok((only, Some(Manifest::parse(&text)?))),
+        _ => Err(Failure::invalid(format!("{} must hold one .wasm file beside plugin.toml.", path.display()))),
+    }
+}
+
+fn not_readable(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::new(Class::NotFound, "PLUGIN_NOT_FOUND", format!("{} cannot be read: {error}.", path.display()))
+}

@@ -1,0 +1,82 @@
+//! What a plugin says about itself, as the host keeps it: checked once, then trusted to be well-formed.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::sandbox::Capability;
+
+/// A described plugin.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Description {
+    pub name: String,
+    pub version: String,
+    pub title: Option<String>,
+    pub instructions: Option<String>,
+    pub tools: Vec<Tool>,
+    pub has_resources: bool,
+    pub has_prompts: bool,
+    pub has_completions: bool,
+}
+
+/// A described tool. The schemas are as the plugin wrote them.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Tool {
+    pub name: String,
+    pub title: Option<String>,
+    pub description: String,
+    pub input_schema: Map<String, Value>,
+    pub output_schema: Option<Map<String, Value>>,
+    pub icons: Vec<Icon>,
+    pub meta: Option<Map<String, Value>>,
+    pub access: Access,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Icon {
+    pub src: String,
+    pub mime_type: Option<String>,
+    pub sizes: Vec<String>,
+}
+
+/// What a tool touches. Enforced when it runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Access {
+    pub workspace: WorkspaceAccess,
+    pub capabilities: Vec<Capability>,
+    pub role: Role,
+    pub destructive: bool,
+    pub idempotent: bool,
+    pub open_world: bool,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WorkspaceAccess {
+    #[default]
+    None,
+    Read,
+    Write,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    Viewer,
+    Operator,
+    Admin,
+}
+
+impl Access {
+    /// Whether nothing can change through the tool. Follows from what is enforced, so it cannot be a false claim: a workspace
+    /// that is mounted read-only, and no capability that changes anything.
+    pub fn is_read_only(&self) -> bool {
+        self.workspace != WorkspaceAccess::Write && !self.destructive && self.role == Role::Viewer
+    }
+}
+
+impl Tool {
+    /// The name that every client accepts: at most 64 letters, digits, `_` and `-`.
+    pub fn portable_name(&self) -> String {
+        self.name.replace('.', "_")
+    }
+}

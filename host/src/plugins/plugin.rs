@@ -1,0 +1,83 @@
+//! One admitted plugin: its description, its grants, and its code once somebody needs it.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use serde_json::Value;
+
+use super::bundled::Bundled;
+use super::description::{Description, Tool};
+use super::manifest::Manifest;
+use super::store::Cache;
+use crate::failure::Failure;
+use crate::sandbox::{Capability, Compiled, Sandbox};
+
+/// A plugin that the registry offers.
+pub struct Plugin {
+    pub manifest: Manifest,
+    pub description: Description,
+    /// SHA-256 of the component, which the grants are bound to.
+    pub digest: String,
+    pub granted: Vec<Capability>,
+    pub origin: Origin,
+    compiled: Mutex<Option<Arc<Compiled>>>,
+    schemas: Vec<Schemas>,
+}
+
+/// Where the component is.
+pub enum Origin {
+    Bundled(&'static Bundled),
+    Stored(PathBuf),
+}
+
+/// Compiled validators, made when a tool is first called.
+#[derive(Default)]
+struct Schemas {
+    input: OnceLock<jsonschema::Validator>,
+    output: OnceLock<Option<jsonschema::Validator>>,
+}
+
+impl Plugin {
+    pub fn new(manifest: Manifest, description: Description, digest: String, granted: Vec<Capability>, origin: Origin) -> Plugin {
+        let schemas = description.tools.iter().map(|_| Schemas::default()).collect();
+        Plugin { manifest, description, digest, granted, origin, compiled: Mutex::new(None), schemas }
+    }
+
+    pub fn tool(&self, index: usize) -> &Tool {
+        &self.description.tools[index]
+    }
+
+    /// The code, loaded or made on first use and then kept.
+    pub fn compiled(&self, sandbox: &Sandbox, cache: &Cache) -> Result<Arc<Compiled>, Failure> {
+        let mut kept = self.compiled.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some(compiled) = &*kept {
+            return Ok(compiled.clone());
+        }
+        let compiled = match &self.origin {
+            Origin::Bundled(bundled) => bundled.load(sandbox)?,
+            Origin::Stored(directory) => cache.load(sandbox, directory, &self.digest)?,
+        };
+        Ok(kept.insert(compiled).clone())
+    }
+
+    /// The validator of a tool's arguments, without `session`.
+    pub fn input_validator(&self, index: usize) -> &jsonschema::Validator {
+        self.schemas[index].input.get_or_init(|| {
+            let schema = Value::Object(self.tool(index).input_schema.clone());
+            // Admission made sure that the schema compiles.
+            jsonschema::draft202012::new(&schema).unwrap_or_else(|_| refuse_everything())
+        })
+    }
+
+    pub fn output_validator(&self, index: usize) -> Option<&jsonschema::Validator> {
+        let output = self.schemas[index].output.get_or_init(|| {
+            let schema = Value::Object(self.tool(index).output_schema.clone()?);
+            jsonschema::draft202012::new(&schema).ok()
+        });
+        output.as_ref()
+    }
+}
+
+fn refuse_everything() -> jsonschema::Validator {
+    jsonschema::draft202012::new(&Value::Bool(false)).expect("`false` is a schema")
+}

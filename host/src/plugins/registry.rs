@@ -1,0 +1,123 @@
+//! The union of what the loaded plugins offer, found by name.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use super::bundled::BUNDLED;
+use super::describe::describe;
+use super::description::Tool;
+use super::plugin::{Origin, Plugin};
+use super::store::{Cache, Store};
+use crate::failure::{Class, Failure};
+use crate::sandbox::Sandbox;
+
+/// The tools of all plugins. Never changed: when plugins come or go, another takes its place.
+pub struct Registry {
+    pub plugins: Vec<Arc<Plugin>>,
+    /// By portable name, which also gives the order of `tools/list`.
+    tools: BTreeMap<String, Found>,
+    /// Documented names that are not portable, for callers who know those.
+    verbatim: BTreeMap<String, String>,
+    /// State of the store that this was made from.
+    pub made_from: Option<SystemTime>,
+}
+
+/// A tool and the plugin it belongs to.
+#[derive(Clone)]
+pub struct Found {
+    pub plugin: Arc<Plugin>,
+    pub index: usize,
+}
+
+impl Found {
+    pub fn tool(&self) -> &Tool {
+        self.plugin.tool(self.index)
+    }
+}
+
+/// Components in the binary that are not plugins for everybody: the driver, and the guest that only the demo runs.
+const NOT_OFFERED: [&str; 2] = ["archive-zip", "intruder"];
+
+impl Registry {
+    /// Reads what there is. Plugins that are the same as in `before` keep their code.
+    pub async fn load(sandbox: &Sandbox, store: &Store, cache: &Cache, before: Option<&Registry>) -> Result<Registry, Failure> {
+        let made_from = store.changed();
+        let mut plugins = Vec::new();
+        for bundled in BUNDLED.iter().filter(|bundled| !NOT_OFFERED.contains(&bundled.name)) {
+            if let Some(known) = before.and_then(|before| before.same(bundled.name, bundled.digest)) {
+                plugins.push(known);
+                continue;
+            }
+            let manifest = bundled.manifest()?;
+            let description = match cache.description(bundled.digest) {
+                Some(description) => description,
+                None => {
+                    let description = describe(sandbox, &bundled.load(sandbox)?, bundled.name).await?;
+                    cache.keep_description(bundled.digest, &description);
+                    description
+                }
+            };
+            let granted = manifest.capabilities.keys().copied().collect();
+            plugins.push(Arc::new(Plugin::new(manifest, description, bundled.digest.into(), granted, Origin::Bundled(bundled))));
+        }
+        for plugin in store.load_all() {
+            let known = before.and_then(|before| before.same(&plugin.description.name, &plugin.digest));
+            plugins.push(known.filter(|known| known.granted == plugin.granted).unwrap_or_else(|| Arc::new(plugin)));
+        }
+        Ok(Registry::of(plugins, made_from))
+    }
+
+    /// A clash cannot come from `plugin add`, which refuses it; files put there by hand can clash, and then the first wins.
+    fn of(plugins: Vec<Arc<Plugin>>, made_from: Option<SystemTime>) -> Registry {
+        let mut registry = Registry { plugins: Vec::new(), tools: BTreeMap::new(), verbatim: BTreeMap::new(), made_from };
+        for plugin in plugins {
+            if let Err(clash) = registry.check_clash(&plugin.description.name, &plugin.description.tools) {
+                tracing::error!("left out a plugin: {clash}");
+                continue;
+            }
+            for (index, tool) in plugin.description.tools.iter().enumerate() {
+                let portable = tool.portable_name();
+                if portable != tool.name {
+                    registry.verbatim.insert(tool.name.clone(), portable.clone());
+                }
+                registry.tools.insert(portable, Found { plugin: plugin.clone(), index });
+            }
+            registry.plugins.push(plugin);
+        }
+        registry
+    }
+
+    /// Whether another plugin already has one of these names.
+    pub fn check_clash(&self, name: &str, tools: &[Tool]) -> Result<(), Failure> {
+        if self.plugins.iter().any(|plugin| plugin.description.name == name) {
+            return Err(Failure::new(Class::Conflict, "PLUGIN_EXISTS", format!("A plugin named {name} is already there."))
+                .suggest(format!("Remove it first: zipfs plugin remove {name}")));
+        }
+        for tool in tools {
+            if let Some(found) = self.tools.get(&tool.portable_name()) {
+                return Err(Failure::new(
+                    Class::Conflict,
+                    "NAME_CLASH",
+                    format!("The plugins {} and {name} both have a tool {:?}.", found.plugin.description.name, tool.name),
+                )
+                .suggest("Only one of them can be used."));
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds a tool by its portable or its documented name.
+    pub fn find(&self, name: &str) -> Option<Found> {
+        self.tools.get(name).or_else(|| self.tools.get(self.verbatim.get(name)?)).cloned()
+    }
+
+    /// All tools with their portable names, in order.
+    pub fn tools(&self) -> impl Iterator<Item = (&str, &Found)> {
+        self.tools.iter().map(|(name, found)| (name.as_str(), found))
+    }
+
+    fn same(&self, name: &str, digest: &str) -> Option<Arc<Plugin>> {
+        self.plugins.iter().find(|plugin| plugin.description.name == name && plugin.digest == digest).cloned()
+    }
+}

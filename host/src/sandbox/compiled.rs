@@ -1,0 +1,106 @@
+//! Components as machine code: from the binary itself, from the cache, or compiled here and now.
+//!
+//! This is the one place with unsafe code: it maps code that was compiled before. Such code comes from our own build or from
+//! our own cache directory, never from a plugin's author.
+#![allow(unsafe_code)]
+
+use std::path::Path;
+use std::ptr::NonNull;
+
+use wasmtime::component::Component;
+use wasmtime::{CustomCodeMemory, Engine, Result};
+
+use super::bindings::{archive, completions, plugin, prompts, resources};
+use super::engine::Sandbox;
+use super::guest::Guest;
+
+/// A component that can be instantiated, linked and with its exports found.
+pub struct Compiled {
+    pub tools: Option<plugin::PluginPre<Guest>>,
+    pub resources: Option<resources::PluginResourcesPre<Guest>>,
+    pub prompts: Option<prompts::PluginPromptsPre<Guest>>,
+    pub completions: Option<completions::PluginCompletionsPre<Guest>>,
+    pub archive: Option<archive::ArchiveDriverPre<Guest>>,
+}
+
+impl Sandbox {
+    /// Loads code that the build made, in place. If it does not fit this machine, the component is compiled.
+    pub fn load_embedded(&self, code: &'static [u8], wasm: &[u8]) -> Result<Compiled> {
+        // SAFETY: the build script made this code with our own settings and put it into the binary at a page boundary; statics
+        // live for ever and nobody writes to them.
+        let loaded = match RUNS_IN_PLACE {
+            true => unsafe { Component::deserialize_raw(&self.engine, NonNull::from(code)) },
+            false => unsafe { Component::deserialize(&self.engine, code) },
+        };
+        let component = match loaded {
+            Ok(component) => component,
+            Err(error) => {
+                tracing::debug!(%error, "embedded code does not fit this machine; compiling");
+                self.compile(wasm)?
+            }
+        };
+        self.link(component)
+    }
+
+    /// Loads code from the cache. `None` if it is missing or was made by another version or for another machine.
+    pub fn load_cached(&self, path: &Path) -> Option<Compiled> {
+        // SAFETY: the file is ours: it is in our data directory, which only its owner can write, and was made by `compile`.
+        let component = unsafe { Component::deserialize_file(&self.engine, path) }.ok()?;
+        self.link(component).ok()
+    }
+
+    /// Compiles a component. Takes a tenth of a second for each hundred kilobytes.
+    pub fn compile(&self, wasm: &[u8]) -> Result<Component> {
+        Component::from_binary(&self.engine, wasm)
+    }
+
+    pub fn link(&self, component: Component) -> Result<Compiled> {
+        let instance = self.linker.instantiate_pre(&component)?;
+        Ok(Compiled {
+            tools: plugin::PluginPre::new(instance.clone()).ok(),
+            resources: resources::PluginResourcesPre::new(instance.clone()).ok(),
+            prompts: prompts::PluginPromptsPre::new(instance.clone()).ok(),
+            completions: completions::PluginCompletionsPre::new(instance.clone()).ok(),
+            archive: archive::ArchiveDriverPre::new(instance).ok(),
+        })
+    }
+
+    /// Tells code apart that was made with other settings: part of the name of a cache file.
+    pub fn compatibility(&self) -> String {
+        use std::hash::{DefaultHasher, Hash, Hasher};
+        let mut hasher = DefaultHasher::new();
+        self.engine.precompile_compatibility_hash().hash(&mut hasher);
+        format!("{:016x}", hasher.finish())
+    }
+
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+}
+
+/// Whether code can be run where it lies in the binary. Elsewhere the instruction cache needs care that wasmtime takes only for
+/// memory that it maps itself, so there the code is copied, which costs a millisecond for each megabyte.
+pub(super) const RUNS_IN_PLACE: bool = cfg!(target_arch = "x86_64");
+
+/// Makes pages executable, wherever they are. Needed to run code in place in the binary, which wasmtime did not map itself.
+pub(super) struct CodePages;
+
+impl CustomCodeMemory for CodePages {
+    fn required_alignment(&self) -> usize {
+        rustix::param::page_size()
+    }
+
+    fn publish_executable(&self, ptr: *const u8, len: usize) -> Result<()> {
+        protect(ptr, len, rustix::mm::MprotectFlags::READ | rustix::mm::MprotectFlags::EXEC)
+    }
+
+    fn unpublish_executable(&self, ptr: *const u8, len: usize) -> Result<()> {
+        protect(ptr, len, rustix::mm::MprotectFlags::READ)
+    }
+}
+
+fn protect(ptr: *const u8, len: usize, flags: rustix::mm::MprotectFlags) -> Result<()> {
+    // SAFETY: wasmtime hands us whole pages of a code image that it owns or that is a static of ours; nobody writes to them.
+    unsafe { rustix::mm::mprotect(ptr.cast_mut().cast(), len, flags)? };
+    Ok(())
+}

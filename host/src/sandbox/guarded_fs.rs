@@ -1,0 +1,312 @@
+//! `wasi:filesystem` as guests get it: wasmtime's own, with a quota in front of what grows and a refusal of what links.
+//!
+//! A guest that may write could otherwise fill the disk, and could leave a link in the workspace that leads out of it: no guest
+//! can follow such a link, but a person or a program that works on the same directory can.
+
+use std::sync::{Arc, Mutex};
+
+use rustix::io::Errno;
+use wasmtime::Result;
+use wasmtime::component::{HasData, Resource};
+use wasmtime_wasi::filesystem::{Descriptor, Dir, FsPerms, OpenMode, WasiFilesystemCtxView, WasiFilesystemView};
+use wasmtime_wasi::p2::bindings::filesystem::preopens;
+use wasmtime_wasi::p2::bindings::filesystem::types::{
+    Advice, DescriptorFlags, DescriptorStat, DescriptorType, DirectoryEntry, DirectoryEntryStream, ErrorCode, Filesize, Host,
+    HostDescriptor, HostDirectoryEntryStream, MetadataHashValue, NewTimestamp, OpenFlags, PathFlags,
+};
+use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
+
+use super::guest::Guest;
+use super::metered::{Metered, charge};
+use crate::workspace::quota::{Allowance, Usage};
+
+/// Where guests find their directory.
+pub const MOUNT_POINT: &str = "/workspace";
+
+/// Tells the linker that these calls work on [`Guarded`].
+pub struct HasGuarded;
+
+impl HasData for HasGuarded {
+    type Data<'a> = Guarded<'a>;
+}
+
+/// A guest's view of the filesystem.
+pub struct Guarded<'a>(pub &'a mut Guest);
+
+type File = Resource<Descriptor>;
+
+impl Guarded<'_> {
+    fn wasi(&mut self) -> WasiFilesystemCtxView<'_> {
+        self.0.filesystem()
+    }
+
+    fn allowance(&self) -> Option<Arc<Mutex<Allowance>>> {
+        self.0.call.mount.as_ref()?.allowance.clone()
+    }
+
+    /// Charges, if there is a quota. Without one the directory is read-only, and wasmtime refuses the operation itself.
+    fn charge(&self, needed: Usage) -> FsResult<()> {
+        match self.allowance() {
+            Some(allowance) => charge(&allowance, needed).map_err(|_| ErrorCode::Quota.into()),
+            None => Ok(()),
+        }
+    }
+
+    fn refund(&self, unused: Usage) {
+        if let Some(allowance) = self.allowance() {
+            allowance.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).refund(unused);
+        }
+    }
+
+    fn freed(&self, freed: Usage) {
+        if let Some(allowance) = self.allowance() {
+            allowance.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).free(freed);
+        }
+    }
+
+    fn open_file(&self, fd: &File) -> FsResult<Arc<std::fs::File>> {
+        match self.0.table.get(fd)? {
+            Descriptor::File(file) => Ok(file.file.clone()),
+            Descriptor::Dir(_) => Err(ErrorCode::BadDescriptor.into()),
+        }
+    }
+
+    fn length(&self, fd: &File) -> FsResult<u64> {
+        Ok(self.open_file(fd)?.metadata()?.len())
+    }
+
+    /// Stat without following, for the accounts.
+    async fn look(&mut self, fd: &File, path: &str) -> Option<DescriptorStat> {
+        let fd = Resource::new_borrow(fd.rep());
+        self.wasi().stat_at(fd, PathFlags::empty(), path.to_owned()).await.ok()
+    }
+
+    fn meter(&mut self, fd: &File, stream: Resource<DynOutputStream>, position: Option<u64>) -> FsResult<Resource<DynOutputStream>> {
+        let Some(allowance) = self.allowance() else { return Ok(stream) };
+        let file = self.open_file(fd)?;
+        let inner = self.0.table.delete(stream)?;
+        let metered: DynOutputStream = Box::new(Metered::new(inner, file, position, allowance));
+        Ok(self.0.table.push(metered)?)
+    }
+}
+
+impl preopens::Host for Guarded<'_> {
+    /// The directory is given as a handle; no path of the host is ever looked up for a guest.
+    fn get_directories(&mut self) -> Result<Vec<(File, String)>> {
+        let Some(mount) = &self.0.call.mount else { return Ok(Vec::new()) };
+        let (perms, mode) = match mount.allowance {
+            Some(_) => (FsPerms::ReadWrite, OpenMode::READ | OpenMode::WRITE),
+            None => (FsPerms::ReadOnly, OpenMode::READ),
+        };
+        let handle = mount.dir.try_clone()?.into_std_file();
+        let dir = Descriptor::Dir(Dir::new(handle, perms, mode, true));
+        Ok(vec![(self.0.table.push(dir)?, MOUNT_POINT.to_owned())])
+    }
+}
+
+impl Host for Guarded<'_> {
+    fn convert_error_code(&mut self, error: FsError) -> Result<ErrorCode> {
+        self.wasi().convert_error_code(error)
+    }
+
+    fn filesystem_error_code(&mut self, error: Resource<wasmtime::Error>) -> Result<Option<ErrorCode>> {
+        let quota = self.0.table.get(&error)?.downcast_ref::<std::io::Error>().and_then(std::io::Error::raw_os_error);
+        if quota == Some(Errno::DQUOT.raw_os_error()) {
+            return Ok(Some(ErrorCode::Quota));
+        }
+        self.wasi().filesystem_error_code(error)
+    }
+}
+
+impl HostDescriptor for Guarded<'_> {
+    async fn open_at(
+        &mut self,
+        fd: File,
+        path_flags: PathFlags,
+        path: String,
+        open_flags: OpenFlags,
+        flags: DescriptorFlags,
+    ) -> FsResult<File> {
+        let mut created = Usage::default();
+        let mut cut = 0;
+        if open_flags.contains(OpenFlags::CREATE | OpenFlags::EXCLUSIVE) {
+            created.files = 1;
+        } else {
+            // A pipe or a device that somebody put into the workspace would hold the thread in `open`, where no deadline
+            // reaches it. Test: `security::hostile::fifo`.
+            let there = Resource::new_borrow(fd.rep());
+            match self.wasi().stat_at(there, path_flags, path.clone()).await {
+                Ok(stat) => match stat.type_ {
+                    DescriptorType::RegularFile => cut = stat.size,
+                    DescriptorType::Directory | DescriptorType::SymbolicLink => {}
+                    _ => return Err(ErrorCode::NotPermitted.into()),
+                },
+                Err(_) if open_flags.contains(OpenFlags::CREATE) => created.files = 1,
+                Err(error) => return Err(error),
+            }
+        }
+        self.charge(created)?;
+        match self.wasi().open_at(fd, path_flags, path, open_flags, flags).await {
+            Ok(file) => {
+                if open_flags.contains(OpenFlags::TRUNCATE) {
+                    self.refund(Usage { bytes: cut, files: 0 });
+                }
+                Ok(file)
+            }
+            Err(error) => {
+                self.refund(created);
+                Err(error)
+            }
+        }
+    }
+
+    async fn write(&mut self, fd: File, buffer: Vec<u8>, offset: Filesize) -> FsResult<Filesize> {
+        let end = offset.saturating_add(buffer.len() as u64);
+        let growth = end.saturating_sub(self.length(&fd)?);
+        self.charge(Usage { bytes: growth, files: 0 })?;
+        self.wasi().write(fd, buffer, offset).await
+    }
+
+    fn write_via_stream(&mut self, fd: File, offset: Filesize) -> FsResult<Resource<DynOutputStream>> {
+        let stream = self.wasi().write_via_stream(Resource::new_borrow(fd.rep()), offset)?;
+        self.meter(&fd, stream, Some(offset))
+    }
+
+    fn append_via_stream(&mut self, fd: File) -> FsResult<Resource<DynOutputStream>> {
+        let stream = self.wasi().append_via_stream(Resource::new_borrow(fd.rep()))?;
+        self.meter(&fd, stream, None)
+    }
+
+    async fn set_size(&mut self, fd: File, size: Filesize) -> FsResult<()> {
+        let before = self.length(&fd)?;
+        self.charge(Usage { bytes: size.saturating_sub(before), files: 0 })?;
+        self.wasi().set_size(fd, size).await?;
+        self.refund(Usage { bytes: before.saturating_sub(size), files: 0 });
+        Ok(())
+    }
+
+    async fn create_directory_at(&mut self, fd: File, path: String) -> FsResult<()> {
+        let one = Usage { bytes: 0, files: 1 };
+        self.charge(one)?;
+        let made = self.wasi().create_directory_at(fd, path).await;
+        if made.is_err() {
+            self.refund(one);
+        }
+        made
+    }
+
+    async fn unlink_file_at(&mut self, fd: File, path: String) -> FsResult<()> {
+        let before = self.look(&fd, &path).await;
+        self.wasi().unlink_file_at(fd, path).await?;
+        self.freed(Usage { bytes: before.map_or(0, |stat| stat.size), files: 1 });
+        Ok(())
+    }
+
+    async fn remove_directory_at(&mut self, fd: File, path: String) -> FsResult<()> {
+        self.wasi().remove_directory_at(fd, path).await?;
+        self.freed(Usage { bytes: 0, files: 1 });
+        Ok(())
+    }
+
+    async fn rename_at(&mut self, fd: File, old_path: String, new_fd: File, new_path: String) -> FsResult<()> {
+        let replaced = self.look(&new_fd, &new_path).await;
+        self.wasi().rename_at(fd, old_path, new_fd, new_path).await?;
+        if let Some(stat) = replaced {
+            self.freed(Usage { bytes: stat.size, files: 1 });
+        }
+        Ok(())
+    }
+
+    async fn link_at(&mut self, _: File, _: PathFlags, _: String, _: File, _: String) -> FsResult<()> {
+        Err(ErrorCode::NotPermitted.into())
+    }
+
+    async fn symlink_at(&mut self, _: File, _: String, _: String) -> FsResult<()> {
+        Err(ErrorCode::NotPermitted.into())
+    }
+
+    fn read_via_stream(&mut self, fd: File, offset: Filesize) -> FsResult<Resource<DynInputStream>> {
+        self.wasi().read_via_stream(fd, offset)
+    }
+
+    async fn advise(&mut self, fd: File, offset: Filesize, len: Filesize, advice: Advice) -> FsResult<()> {
+        self.wasi().advise(fd, offset, len, advice).await
+    }
+
+    async fn sync_data(&mut self, fd: File) -> FsResult<()> {
+        self.wasi().sync_data(fd).await
+    }
+
+    async fn get_flags(&mut self, fd: File) -> FsResult<DescriptorFlags> {
+        self.wasi().get_flags(fd).await
+    }
+
+    async fn get_type(&mut self, fd: File) -> FsResult<DescriptorType> {
+        self.wasi().get_type(fd).await
+    }
+
+    async fn set_times(&mut self, fd: File, accessed: NewTimestamp, modified: NewTimestamp) -> FsResult<()> {
+        self.wasi().set_times(fd, accessed, modified).await
+    }
+
+    async fn read(&mut self, fd: File, len: Filesize, offset: Filesize) -> FsResult<(Vec<u8>, bool)> {
+        self.wasi().read(fd, len, offset).await
+    }
+
+    async fn read_directory(&mut self, fd: File) -> FsResult<Resource<DirectoryEntryStream>> {
+        self.wasi().read_directory(fd).await
+    }
+
+    async fn sync(&mut self, fd: File) -> FsResult<()> {
+        self.wasi().sync(fd).await
+    }
+
+    async fn stat(&mut self, fd: File) -> FsResult<DescriptorStat> {
+        self.wasi().stat(fd).await
+    }
+
+    async fn stat_at(&mut self, fd: File, flags: PathFlags, path: String) -> FsResult<DescriptorStat> {
+        self.wasi().stat_at(fd, flags, path).await
+    }
+
+    async fn set_times_at(
+        &mut self,
+        fd: File,
+        flags: PathFlags,
+        path: String,
+        accessed: NewTimestamp,
+        modified: NewTimestamp,
+    ) -> FsResult<()> {
+        self.wasi().set_times_at(fd, flags, path, accessed, modified).await
+    }
+
+    async fn readlink_at(&mut self, fd: File, path: String) -> FsResult<String> {
+        self.wasi().readlink_at(fd, path).await
+    }
+
+    async fn is_same_object(&mut self, a: File, b: File) -> Result<bool> {
+        self.wasi().is_same_object(a, b).await
+    }
+
+    async fn metadata_hash(&mut self, fd: File) -> FsResult<MetadataHashValue> {
+        self.wasi().metadata_hash(fd).await
+    }
+
+    async fn metadata_hash_at(&mut self, fd: File, flags: PathFlags, path: String) -> FsResult<MetadataHashValue> {
+        self.wasi().metadata_hash_at(fd, flags, path).await
+    }
+
+    fn drop(&mut self, fd: File) -> Result<()> {
+        HostDescriptor::drop(&mut self.wasi(), fd)
+    }
+}
+
+impl HostDirectoryEntryStream for Guarded<'_> {
+    async fn read_directory_entry(&mut self, stream: Resource<DirectoryEntryStream>) -> FsResult<Option<DirectoryEntry>> {
+        self.wasi().read_directory_entry(stream).await
+    }
+
+    fn drop(&mut self, stream: Resource<DirectoryEntryStream>) -> Result<()> {
+        HostDirectoryEntryStream::drop(&mut self.wasi(), stream)
+    }
+}

@@ -1,0 +1,151 @@
+//! What one instance holds: the state behind every import it can call.
+
+use std::sync::{Arc, Mutex};
+
+use cap_std::fs::Dir;
+use tokio::sync::mpsc::UnboundedSender;
+use wasmtime::component::ResourceTable;
+use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
+use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
+
+use super::limits::{Limits, Meter};
+use crate::sandbox::imports::sessions::SessionHost;
+use crate::workspace::Workspace;
+use crate::workspace::quota::Allowance;
+
+/// Capabilities beyond WASI and the workspace that a plugin can be granted, and a tool can declare.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Capability {
+    Files,
+    Sessions,
+}
+
+impl Capability {
+    pub const ALL: [Capability; 2] = [Capability::Files, Capability::Sessions];
+
+    /// The name of its interface, which is also how manifests and tools name it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Capability::Files => "files",
+            Capability::Sessions => "sessions",
+        }
+    }
+
+    pub fn by_name(name: &str) -> Option<Capability> {
+        Capability::ALL.into_iter().find(|capability| capability.name() == name)
+    }
+}
+
+/// The one directory of a guest, at `/workspace`.
+pub struct Mount {
+    pub dir: Dir,
+    /// Where files are prepared before they take their place; only for `files`.
+    pub tmp: Option<Dir>,
+    /// What may still be written; `None` mounts it read-only.
+    pub allowance: Option<Arc<Mutex<Allowance>>>,
+}
+
+impl Mount {
+    pub fn read_only(dir: Dir) -> Mount {
+        Mount { dir, tmp: None, allowance: None }
+    }
+
+    pub fn writable(dir: Dir, tmp: Option<Dir>, allowance: Allowance) -> Mount {
+        Mount { dir, tmp, allowance: Some(Arc::new(Mutex::new(allowance))) }
+    }
+}
+
+/// What a call brings along: who listens, and what it was given.
+#[derive(Default)]
+pub struct CallContext {
+    pub mount: Option<Mount>,
+    pub capabilities: Vec<Capability>,
+    /// The session the call was made for, locked.
+    pub workspace: Option<Workspace>,
+    /// Absent where nobody could use it: when a plugin describes itself, and for drivers.
+    pub sessions: Option<Arc<SessionHost>>,
+    pub events: Option<UnboundedSender<Event>>,
+    pub client: Client,
+    /// Whose lines these are, for the log.
+    pub label: Arc<str>,
+}
+
+/// What the far end of a call can do.
+#[derive(Debug, Clone, Default)]
+pub struct Client {
+    pub elicitation: bool,
+    pub sampling: bool,
+    pub roots: bool,
+    /// Revision of the protocol; empty if there is none.
+    pub revision: String,
+}
+
+/// Something a running call has to say.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Event {
+    Progress { done: f64, total: Option<f64>, message: Option<String> },
+    Log { level: LogLevel, message: String },
+}
+
+/// As in syslog, mildest first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LogLevel {
+    Debug,
+    Info,
+    Notice,
+    Warning,
+    Error,
+    Critical,
+    Alert,
+    Emergency,
+}
+
+/// The data of a store.
+pub struct Guest {
+    wasi: WasiCtx,
+    pub table: ResourceTable,
+    pub meter: Meter,
+    pub call: CallContext,
+    pub limits: Limits,
+    /// Both streams of the guest end here, never in ours.
+    pub output: MemoryOutputPipe,
+    /// Bytes that log lines may still have.
+    pub log_left: usize,
+    /// The last progress that was passed on.
+    pub progressed: f64,
+}
+
+impl Guest {
+    pub fn new(call: CallContext, limits: &Limits) -> Guest {
+        let output = MemoryOutputPipe::new(limits.output_bytes);
+        let mut builder = WasiCtxBuilder::new();
+        // File calls run on the calling thread: handing each to another costs ten times the call.
+        builder.allow_blocking_current_thread(true);
+        builder.stdout(output.clone()).stderr(output.clone());
+        // A guest could ask for gigabytes in one call. Test: `security::hostile::random_huge`.
+        builder.max_random_size(64 << 10);
+        let mut table = ResourceTable::new();
+        table.set_max_capacity(limits.handles as usize);
+        Guest {
+            wasi: builder.build(),
+            table,
+            meter: Meter::new(limits),
+            log_left: limits.output_bytes,
+            output,
+            limits: limits.clone(),
+            call,
+            progressed: f64::NEG_INFINITY,
+        }
+    }
+
+    pub fn has(&self, capability: Capability) -> bool {
+        self.call.capabilities.contains(&capability)
+    }
+}
+
+impl WasiView for Guest {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+    }
+}

@@ -1,0 +1,112 @@
+//! `archive-io`: the bytes of an archive, for its driver. Nothing here knows a format.
+
+use std::fs::File;
+use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+
+use wasmtime::component::Resource;
+use wasmtime::{Error, Result};
+
+use crate::sandbox::bindings::archive::zipfs::plugin::archive_io::{Host, HostSource, HostStaged};
+use crate::sandbox::guest::Guest;
+
+/// One read returns no more, whatever the guest asks for.
+const MOST_READ: u64 = 1 << 20;
+
+/// An archive that is read.
+pub struct Source {
+    pub file: Arc<File>,
+    pub size: u64,
+}
+
+/// An archive that is written.
+pub struct Staged {
+    pub file: Arc<File>,
+    pub position: u64,
+    /// What it may grow to.
+    pub most: u64,
+}
+
+impl Host for Guest {}
+
+impl HostSource for Guest {
+    fn size(&mut self, this: Resource<Source>) -> Result<u64> {
+        Ok(self.table.get(&this)?.size)
+    }
+
+    fn read(&mut self, this: Resource<Source>, offset: u64, len: u32) -> Result<Vec<u8>> {
+        let source = self.table.get(&this)?;
+        let len = u64::from(len).min(MOST_READ).min(source.size.saturating_sub(offset));
+        let mut bytes = vec![0; len as usize];
+        // The copy is private and does not change, so a short or failing read is the disk's, and ends the call.
+        source.file.read_exact_at(&mut bytes, offset).map_err(|error| Error::new(error).context("the archive cannot be read"))?;
+        Ok(bytes)
+    }
+
+    fn drop(&mut self, this: Resource<Source>) -> Result<()> {
+        self.table.delete(this)?;
+        Ok(())
+    }
+}
+
+impl HostStaged for Guest {
+    fn position(&mut self, this: Resource<Staged>) -> Result<u64> {
+        Ok(self.table.get(&this)?.position)
+    }
+
+    fn append(&mut self, this: Resource<Staged>, bytes: Vec<u8>) -> Result<Result<(), String>> {
+        let staged = self.table.get_mut(&this)?;
+        Ok(staged.grow(bytes.len() as u64).and_then(|()| (&*staged.file).write_all(&bytes)).map_err(|error| error.to_string()))
+    }
+
+    fn append_from(&mut self, this: Resource<Staged>, source: Resource<Source>, offset: u64, len: u64) -> Result<Result<(), String>> {
+        let from = self.table.get(&source)?;
+        if offset.checked_add(len).is_none_or(|end| end > from.size) {
+            return Ok(Err("the range is not in the archive".into()));
+        }
+        let from = from.file.clone();
+        let staged = self.table.get_mut(&this)?;
+        Ok(staged.grow(len).and_then(|()| copy_range(&from, &staged.file, offset, len)).map_err(|error| error.to_string()))
+    }
+
+    fn drop(&mut self, this: Resource<Staged>) -> Result<()> {
+        self.table.delete(this)?;
+        Ok(())
+    }
+}
+
+impl Staged {
+    fn grow(&mut self, len: u64) -> io::Result<()> {
+        match self.position.checked_add(len).filter(|&end| end <= self.most) {
+            Some(end) => {
+                self.position = end;
+                Ok(())
+            }
+            None => Err(io::Error::new(io::ErrorKind::FileTooLarge, "the new archive would be too large")),
+        }
+    }
+}
+
+/// In the kernel, sharing blocks where the filesystem can.
+fn copy_range(from: &File, mut to: &File, mut offset: u64, mut len: u64) -> io::Result<()> {
+    while len > 0 {
+        let step = usize::try_from(len).unwrap_or(usize::MAX).min(1 << 30);
+        let copied = match rustix::fs::copy_file_range(from, Some(&mut offset), to, None, step) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(copied) => copied as u64,
+            Err(rustix::io::Errno::INTR) => 0,
+            // Two filesystems, or one that cannot.
+            Err(rustix::io::Errno::XDEV | rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::OPNOTSUPP) => {
+                let mut buffer = vec![0; step.min(1 << 20)];
+                from.read_exact_at(&mut buffer, offset)?;
+                to.write_all(&buffer)?;
+                offset += buffer.len() as u64;
+                buffer.len() as u64
+            }
+            Err(error) => return Err(error.into()),
+        };
+        len -= copied;
+    }
+    Ok(())
+}

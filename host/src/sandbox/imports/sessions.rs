@@ -1,0 +1,289 @@
+//! `sessions`: opening, comparing, syncing and closing, where the steps of `workspace` and the archive driver come together.
+
+use std::sync::Arc;
+
+use tokio::sync::mpsc::UnboundedSender;
+use tokio_util::sync::{CancellationToken, DropGuard};
+use wasmtime::Result;
+
+use super::files::not_declared;
+use crate::failure::{Class, Failure};
+use crate::sandbox::bindings::plugin::zipfs::plugin::sessions::{Changes, Closed, Host, Info, Opened, Synced};
+use crate::sandbox::bindings::types::Error;
+use crate::sandbox::driver::Driver;
+use crate::sandbox::guest::{Capability, Event, Guest};
+use crate::workspace::lock::Mode;
+use crate::workspace::metadata::Metadata;
+use crate::workspace::open::Opening;
+use crate::workspace::sync::Syncing;
+use crate::workspace::{Workspace, Workspaces, close, commit, status, sync};
+
+/// What the interface works on.
+pub struct SessionHost {
+    pub workspaces: Arc<Workspaces>,
+    /// Loaded when the first archive is met.
+    pub driver: Box<dyn Fn() -> Result<Arc<Driver>, Failure> + Send + Sync>,
+}
+
+impl Guest {
+    fn session_host(&self) -> Result<Arc<SessionHost>, Error> {
+        match &self.call.sessions {
+            Some(host) if self.has(Capability::Sessions) => Ok(host.clone()),
+            _ => Err(not_declared(Capability::Sessions)),
+        }
+    }
+
+    fn session(&mut self) -> Result<&mut Workspace, Error> {
+        self.call.workspace.as_mut().ok_or_else(|| Failure::new(Class::NotFound, "NO_SESSIONS", "This call has no session.").into())
+    }
+}
+
+impl Host for Guest {
+    async fn open(&mut self, path: String, name: Option<String>) -> Result<Result<Opened, Error>> {
+        let host = match self.session_host() {
+            Ok(host) => host,
+            Err(error) => return Ok(Err(error)),
+        };
+        let events = self.call.events.clone();
+        Ok(detached(move |cancel| open_archive(host, path, name, events, cancel)).await.map_err(Error::from))
+    }
+
+    async fn list_sessions(&mut self) -> Result<Result<Vec<Info>, Error>> {
+        let listed = match self.session_host() {
+            Ok(host) => host.workspaces.list().map_err(Error::from),
+            Err(error) => Err(error),
+        };
+        Ok(listed.map(|all| all.iter().map(info).collect()))
+    }
+
+    async fn path(&mut self) -> Result<Result<String, Error>> {
+        if let Err(error) = self.session_host() {
+            return Ok(Err(error));
+        }
+        Ok(self.session().map(|session| session.contents_path().display().to_string()))
+    }
+
+    async fn status(&mut self) -> Result<Result<Changes, Error>> {
+        if let Err(error) = self.session_host() {
+            return Ok(Err(error));
+        }
+        let session = match self.call.workspace.take() {
+            Some(session) => session,
+            None => return Ok(Err(no_session())),
+        };
+        let (session, compared) = blocking(move || {
+            let compared = sync::compare(&session);
+            (session, compared)
+        })
+        .await?;
+        self.call.workspace = Some(session);
+        Ok(compared.map(|(_, changes)| told(&changes)).map_err(Error::from))
+    }
+
+    async fn sync(&mut self, force: bool, dry_run: bool) -> Result<Result<Synced, Error>> {
+        let (host, session) = match (self.session_host(), self.call.workspace.take()) {
+            (Ok(host), Some(session)) => (host, session),
+            (Err(error), _) => return Ok(Err(error)),
+            (_, None) => return Ok(Err(no_session())),
+        };
+        let (session, synced) = detached_with(session, move |session, cancel| async move {
+            let mut session = session;
+            let synced = sync_session(&host, &mut session, force, dry_run, &cancel).await;
+            (session, synced)
+        })
+        .await?;
+        self.call.workspace = Some(session);
+        Ok(synced.map_err(Error::from))
+    }
+
+    async fn close(&mut self, sync: bool) -> Result<Result<Closed, Error>> {
+        let (host, session) = match (self.session_host(), self.call.workspace.take()) {
+            (Ok(host), Some(session)) => (host, session),
+            (Err(error), _) => return Ok(Err(error)),
+            (_, None) => return Ok(Err(no_session())),
+        };
+        let (_, closed) = detached_with(session, move |session, cancel| async move {
+            ((), close_session(&host, session, sync, &cancel).await)
+        })
+        .await?;
+        Ok(closed.map_err(Error::from))
+    }
+}
+
+/// Opens an archive: copy and hash, scan, extract, publish. The steps between the driver's run off the reactor.
+async fn open_archive(
+    host: Arc<SessionHost>,
+    path: String,
+    name: Option<String>,
+    events: Option<UnboundedSender<Event>>,
+    cancel: CancellationToken,
+) -> Result<Opened, Failure> {
+    let driver = (host.driver)()?;
+    let workspaces = host.workspaces.clone();
+    let mut opening = blocking(move || Opening::begin_ambient(workspaces, &path, name.as_deref())).await.map_err(broken)??;
+    let security = host.workspaces.settings().security.clone();
+    let listing = driver.scan(opening.archive(), &security, &cancel).await?;
+    let (opening, listing) = blocking(move || opening.make_room(&listing).map(|()| (opening, listing))).await.map_err(broken)??;
+
+    let total = listing.entries.len() as f64;
+    let done = std::sync::atomic::AtomicU64::new(0);
+    let report = move |more: u64| {
+        let done = done.fetch_add(more, std::sync::atomic::Ordering::Relaxed) + more;
+        if let Some(events) = &events {
+            let message = Some(format!("extracted {done} of {total} entries"));
+            let _ = events.send(Event::Progress { done: done as f64, total: Some(total), message });
+        }
+    };
+    driver.extract(opening.archive(), &listing.entries, opening.contents(), &cancel, report).await?;
+    let opened = blocking(move || opening.publish(listing)).await.map_err(broken)??;
+    Ok(Opened {
+        session: info(&opened.metadata),
+        workspace_path: opened.contents_path.display().to_string(),
+        warnings: opened.warnings,
+        skipped_symlinks: opened.skipped_symlinks,
+    })
+}
+
+/// Writes the changes back. The exclusive lock is taken here, and what was known before it is read again.
+async fn sync_session(
+    host: &SessionHost,
+    session: &mut Workspace,
+    force: bool,
+    dry_run: bool,
+    cancel: &CancellationToken,
+) -> Result<Synced, Failure> {
+    let settings = host.workspaces.settings();
+    let timeout = std::time::Duration::from_millis(settings.defaults.lock_timeout_ms);
+    session.lock.change(Mode::Exclusive, timeout).await?;
+    session.reload()?;
+    let driver = (host.driver)()?;
+    let mut syncing = tokio::task::block_in_place(|| Syncing::begin(session, force, settings.defaults.backup_rotation_depth))?;
+    if syncing.must_rescan() {
+        // The changed source is the base only as far as it can be read; what cannot be read is written anew.
+        let listing = driver.scan(syncing.source(), &settings.security, cancel).await.ok();
+        tokio::task::block_in_place(|| syncing.rebase(session, listing))?;
+    }
+    let changes = told(syncing.changes());
+    if dry_run || (syncing.changes().is_empty() && !syncing.must_rescan()) {
+        let size_bytes = syncing.estimated_size();
+        return Ok(Synced { changes, written: !dry_run, backup_path: String::new(), size_bytes });
+    }
+    let stage = tokio::task::block_in_place(|| syncing.stage(session))?;
+    match write_stage(&driver, session, &mut syncing, stage, settings, cancel).await {
+        Ok(committed) => Ok(Synced {
+            changes,
+            written: true,
+            backup_path: committed.backup_path.map(|path| path.display().to_string()).unwrap_or_default(),
+            size_bytes: committed.size,
+        }),
+        Err(failure) => {
+            tokio::task::block_in_place(|| syncing.abandon(session));
+            Err(failure)
+        }
+    }
+}
+
+async fn write_stage(
+    driver: &Driver,
+    session: &mut Workspace,
+    syncing: &mut Syncing,
+    stage: Arc<std::fs::File>,
+    settings: &crate::config::Settings,
+    cancel: &CancellationToken,
+) -> Result<commit::Committed, Failure> {
+    let as_sync_failure = |failure: Failure| Failure { code: "SYNC_FAILED".into(), ..failure };
+    let contents = session.contents.try_clone().map_err(|error| Failure::internal(format!("The workspace is gone: {error}.")))?;
+    let base = Some(syncing.source()).filter(|_| !syncing.starts_anew());
+    let orders = syncing.changes().orders();
+    let packed = driver.pack(base, &orders, stage.clone(), contents, &settings.security, cancel).await.map_err(as_sync_failure)?;
+    // What we are about to put in the place of the user's archive must read back as what was meant to be written.
+    let no_limits = crate::config::Security {
+        max_file_count: u64::MAX,
+        max_extracted_size_bytes: u64::MAX,
+        max_compression_ratio: u64::MAX,
+        ..settings.security.clone()
+    };
+    let read_back = driver.scan(stage.clone(), &no_limits, cancel).await.map_err(as_sync_failure)?;
+    if read_back.entries != packed.entries {
+        return Err(as_sync_failure(Failure::internal("The new archive does not read back as it was written; the old one stays.")));
+    }
+    tokio::task::block_in_place(|| commit::commit_staged(session, syncing, &stage, packed))
+}
+
+async fn close_session(host: &SessionHost, mut session: Workspace, sync: bool, cancel: &CancellationToken) -> Result<Closed, Failure> {
+    let timeout = std::time::Duration::from_millis(host.workspaces.settings().defaults.lock_timeout_ms);
+    let mut synced = false;
+    if sync {
+        sync_session(host, &mut session, false, false, cancel).await?;
+        synced = true;
+    } else {
+        session.lock.change(Mode::Exclusive, timeout).await?;
+        session.reload()?;
+    }
+    tokio::task::block_in_place(|| {
+        // What cannot be counted must not keep a session from being closed.
+        let discarded_changes = if synced { 0 } else { sync::compare(&session).map_or(0, |(_, changes)| changes.count()) };
+        close::close(&host.workspaces, session)?;
+        Ok(Closed { synced, discarded_changes })
+    })
+}
+
+/// Runs work that must end properly even if the caller goes away: it is told to stop, and cleans up after itself.
+async fn detached<T: Send + 'static, W>(work: impl FnOnce(CancellationToken) -> W) -> Result<T, Failure>
+where
+    W: Future<Output = Result<T, Failure>> + Send + 'static,
+{
+    let cancel = CancellationToken::new();
+    let task = tokio::spawn(work(cancel.clone()));
+    let _stop_when_dropped: DropGuard = cancel.drop_guard();
+    task.await.unwrap_or_else(|error| Err(Failure::internal(format!("The operation broke down: {error}."))))
+}
+
+/// The same for work on a session, which comes back with the result.
+async fn detached_with<S: Send + 'static, T: Send + 'static, W>(
+    session: Workspace,
+    work: impl FnOnce(Workspace, CancellationToken) -> W,
+) -> Result<(S, T)>
+where
+    W: Future<Output = (S, T)> + Send + 'static,
+{
+    let cancel = CancellationToken::new();
+    let task = tokio::spawn(work(session, cancel.clone()));
+    let _stop_when_dropped: DropGuard = cancel.drop_guard();
+    task.await.map_err(wasmtime::Error::new)
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
+    tokio::task::spawn_blocking(work).await.map_err(wasmtime::Error::new)
+}
+
+fn broken(error: wasmtime::Error) -> Failure {
+    Failure::internal(format!("The operation broke down: {error}."))
+}
+
+fn no_session() -> Error {
+    Failure::new(Class::NotFound, "NO_SESSIONS", "This call has no session any more.").into()
+}
+
+fn info(metadata: &Metadata) -> Info {
+    Info {
+        id: metadata.id.clone(),
+        name: metadata.name.clone(),
+        source_path: metadata.source_path.display().to_string(),
+        state: metadata.state.as_str().to_owned(),
+        created_at: metadata.created_at.clone(),
+        last_accessed_at: metadata.last_accessed_at.clone(),
+        last_synced_at: metadata.last_synced_at.clone(),
+        file_count: metadata.file_count,
+        extracted_size_bytes: metadata.extracted_size_bytes,
+    }
+}
+
+fn told(changes: &status::Changes) -> Changes {
+    Changes {
+        modified: changes.modified.iter().map(|(_, found)| found.path.clone()).collect(),
+        added: changes.added.iter().map(status::Found::label).collect(),
+        deleted: changes.deleted.iter().map(|(_, label)| label.clone()).collect(),
+        unchanged_count: changes.unchanged,
+    }
+}

@@ -1,0 +1,20 @@
+//! Plugins in motion: one engine, a fresh store for each call, and nothing in it that the call was not given.
+//!
+//! Read [`run`] for the life of a call, [`guest`] for what an instance holds, [`imports`] for what it can ask of the host.
+
+pub mod bindings;
+pub mod clock;
+pub mod compiled;
+pub mod driver;
+pub mod engine;
+pub mod engine_config;
+pub mod guarded_fs;
+pub mod guest;
+pub mod imports;
+pub mod limits;
+pub mod metered;
+pub mod run;
+
+pub use compiled::Compiled;
+pub use engine::{Sandbox, Shape};
+pub use guest::{CallContext, Capability, Mount};

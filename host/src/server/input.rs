@@ -1,0 +1,122 @@
+//! A tool that needs input: one guest contract, two wires.
+//!
+//! Clients of the stateless revision get the questions as the result of the call, with the tool's state sealed so that they can
+//! carry it but not change it. Older clients are asked by requests of our own, while the call waits.
+// Sampling and roots are deprecated in the newest revision; tools may still use them where a client has them.
+#![allow(deprecated)]
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use rmcp::model::{
+    CreateMessageRequestParams, ElicitRequestParams, InputRequest, InputRequests, InputRequiredResult, InputResponses,
+    RequestStateCodec, SealOptions,
+};
+use rmcp::service::{Peer, RoleServer};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::failure::{Class, Failure};
+use crate::gate::Question;
+use crate::sandbox::bindings::types::{self, InputAnswer, Resumption};
+use crate::sandbox::guest::Client;
+
+/// How long sealed state is accepted. A person may think over a form; not for days.
+const STATE_LIVES: Duration = Duration::from_secs(3600);
+
+/// How often one call may come back with another question.
+pub const MOST_ROUNDS: usize = 16;
+
+/// What is sealed: the tool's own state, and whether there is one.
+#[derive(Serialize, Deserialize)]
+struct Sealed {
+    state: Option<String>,
+}
+
+/// Refuses a question that the client has no way to answer.
+pub fn check_abilities(question: &Question, client: &Client) -> Result<(), Failure> {
+    for (name, request) in &question.requests {
+        let (able, what) = match request {
+            types::InputRequest::Elicit(_) => (client.elicitation, "elicitation"),
+            types::InputRequest::Sample(_) => (client.sampling, "sampling"),
+            types::InputRequest::Roots => (client.roots, "roots"),
+        };
+        if !able {
+            return Err(Failure::new(
+                Class::Forbidden,
+                "CLIENT_CANNOT_ANSWER",
+                format!("The tool asks for {name:?}, which needs a client with {what}."),
+            )
+            .suggest("Use a client that supports it."));
+        }
+    }
+    Ok(())
+}
+
+/// The question as the result of a call.
+pub fn as_result(codec: &RequestStateCodec, tool: &str, question: Question) -> Result<InputRequiredResult, Failure> {
+    let mut requests = InputRequests::new();
+    for (name, request) in question.requests {
+        requests.insert(name, on_wire(request)?);
+    }
+    let options = SealOptions::new().associated_data(tool.as_bytes()).ttl(STATE_LIVES);
+    let state = codec
+        .seal_json_with(&Sealed { state: question.state }, &options)
+        .map_err(|error| Failure::internal(format!("The tool's state cannot be sealed: {error}.")))?;
+    Ok(InputRequiredResult::new(Some(requests), Some(state)))
+}
+
+/// The answers of a client that carried our state. Changed, expired or foreign state is an error of the request.
+pub fn resumption(
+    codec: &RequestStateCodec,
+    tool: &str,
+    responses: Option<InputResponses>,
+    state: Option<String>,
+) -> Result<Option<Resumption>, String> {
+    if responses.is_none() && state.is_none() {
+        return Ok(None);
+    }
+    let Some(state) = state else { return Err("inputResponses came without requestState".into()) };
+    let sealed: Sealed = codec.open_json_with(&state, tool.as_bytes()).map_err(|error| format!("requestState is not valid: {error}"))?;
+    Ok(Some(Resumption { answers: answers(responses.unwrap_or_default()), state: sealed.state }))
+}
+
+/// Asks an older client, one request after the other.
+pub async fn ask(peer: &Peer<RoleServer>, question: Question) -> Result<Resumption, Failure> {
+    let refused = |error: rmcp::ServiceError| {
+        Failure::new(Class::Forbidden, "CLIENT_CANNOT_ANSWER", format!("The client did not answer the tool's question: {error}."))
+    };
+    let mut responses = BTreeMap::new();
+    for (name, request) in question.requests {
+        let answer = match on_wire(request)? {
+            InputRequest::Elicitation(request) => json!(peer.create_elicitation(request.params).await.map_err(refused)?),
+            InputRequest::CreateMessage(request) => json!(peer.create_message(request.params).await.map_err(refused)?),
+            InputRequest::ListRoots(_) => json!(peer.list_roots().await.map_err(refused)?),
+            _ => return Err(Failure::internal("The tool asked for something that cannot be asked.")),
+        };
+        responses.insert(name, answer);
+    }
+    Ok(Resumption { answers: answers(responses), state: question.state })
+}
+
+fn answers(responses: BTreeMap<String, Value>) -> Vec<InputAnswer> {
+    responses.into_iter().map(|(name, value)| InputAnswer { name, value: value.to_string() }).collect()
+}
+
+/// The request, built as JSON and read back, so that what the guest wrote is checked against the protocol's own types.
+fn on_wire(request: types::InputRequest) -> Result<InputRequest, Failure> {
+    let wrong = |error: serde_json::Error| Failure::internal(format!("The tool's question is not well-formed: {error}."));
+    Ok(match request {
+        types::InputRequest::Elicit(form) => {
+            let schema: Value = serde_json::from_str(&form.schema).map_err(wrong)?;
+            let params: ElicitRequestParams =
+                serde_json::from_value(json!({"mode": "form", "message": form.message, "requestedSchema": schema})).map_err(wrong)?;
+            InputRequest::Elicitation(rmcp::model::ElicitRequest::new(params))
+        }
+        types::InputRequest::Sample(params) => {
+            let params: CreateMessageRequestParams = serde_json::from_str(&params).map_err(wrong)?;
+            InputRequest::CreateMessage(rmcp::model::CreateMessageRequest::new(params))
+        }
+        types::InputRequest::Roots => InputRequest::ListRoots(Default::default()),
+    })
+}

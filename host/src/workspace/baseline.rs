@@ -1,0 +1,86 @@
+//! What the archive held when the workspace last agreed with it: the measure for `status` and `sync`.
+
+use std::io;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use cap_std::fs::{Dir, Metadata as FileMetadata, MetadataExt};
+use serde::{Deserialize, Serialize};
+
+use super::layout;
+use super::listing::Entry;
+use super::metadata::write_whole;
+
+/// Raised when the file's format changes; another number is read as damage, never guessed at.
+const FORMAT: u32 = 1;
+
+/// Every entry of the archive, in the archive's order, with the stat of its file.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Baseline {
+    format: u32,
+    /// When the stats were taken, in nanoseconds since 1970. A file whose times are not older may have changed after it was
+    /// looked at without showing it.
+    pub taken: i64,
+    pub entries: Vec<Recorded>,
+}
+
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Recorded {
+    pub entry: Entry,
+    /// Absent for what was not extracted.
+    pub stat: Option<Stat>,
+}
+
+/// What tells that a file was not touched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stat {
+    pub size: u64,
+    pub modified: i64,
+    /// Nobody but the kernel sets it, so an edit that puts the modification time back shows here.
+    pub changed: i64,
+    pub inode: u64,
+}
+
+impl Stat {
+    pub fn of(metadata: &FileMetadata) -> Stat {
+        Stat {
+            size: metadata.size(),
+            modified: metadata.mtime() * 1_000_000_000 + metadata.mtime_nsec(),
+            changed: metadata.ctime() * 1_000_000_000 + metadata.ctime_nsec(),
+            inode: metadata.ino(),
+        }
+    }
+
+    /// Whether the file could have changed in the same tick of the clock in which it was recorded.
+    pub fn is_settled_at(&self, taken: i64) -> bool {
+        /// The coarsest clock a Linux filesystem stamps files with.
+        const TICK: i64 = 10_000_000;
+        self.changed + TICK < taken
+    }
+}
+
+impl Baseline {
+    pub fn new(entries: Vec<Recorded>, taken: i64) -> Baseline {
+        Baseline { format: FORMAT, taken, entries }
+    }
+
+    pub fn load(workspace: &Dir) -> io::Result<Baseline> {
+        let bytes = workspace.read(layout::BASELINE)?;
+        let damaged = || io::Error::new(io::ErrorKind::InvalidData, "the baseline is damaged");
+        let baseline: Baseline = postcard::from_bytes(&bytes).map_err(|_| damaged())?;
+        if baseline.format == FORMAT { Ok(baseline) } else { Err(damaged()) }
+    }
+
+    pub fn store(&self, workspace: &Dir) -> io::Result<()> {
+        self.store_as(workspace, layout::BASELINE)
+    }
+
+    pub fn store_as(&self, workspace: &Dir, name: &str) -> io::Result<()> {
+        let bytes = postcard::to_stdvec(self).map_err(io::Error::other)?;
+        write_whole(workspace, name, &bytes)
+    }
+}
+
+/// Nanoseconds since 1970.
+pub fn clock() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos() as i64)
+}

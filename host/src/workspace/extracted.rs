@@ -1,0 +1,135 @@
+//! Directories before extraction, modes, times and stats after it: what a guest cannot do through WASI.
+
+use std::collections::BTreeSet;
+use std::io;
+
+use cap_fs_ext::DirExt;
+use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, MetadataExt, Permissions, PermissionsExt};
+use rustix::fs::{AtFlags, Timespec, Timestamps};
+
+use super::baseline::{Recorded, Stat};
+use super::listing::{Entry, Kind};
+
+/// Nothing from an archive is writable by others, or runs as somebody else.
+const MOST: u32 = 0o755;
+/// What the owner always keeps: some tools store no mode at all, and a directory that cannot be entered cannot be removed.
+const LEAST_FILE: u32 = 0o600;
+const LEAST_DIRECTORY: u32 = 0o700;
+/// What files and directories get if the archive does not say.
+const USUAL_FILE: u32 = 0o644;
+const USUAL_DIRECTORY: u32 = 0o755;
+
+/// The mode an extracted file or directory gets.
+pub fn masked_mode(mode: Option<u32>, is_directory: bool) -> u32 {
+    match (mode, is_directory) {
+        (Some(mode), false) => mode & MOST | LEAST_FILE,
+        (Some(mode), true) => mode & MOST | LEAST_DIRECTORY,
+        (None, false) => USUAL_FILE,
+        (None, true) => USUAL_DIRECTORY,
+    }
+}
+
+/// Makes every directory that the entries need, parents first.
+pub fn make_directories(contents: &Dir, entries: &[Entry]) -> io::Result<u64> {
+    let mut needed = BTreeSet::new();
+    for entry in entries {
+        let mut path = match entry.kind {
+            Kind::Directory => entry.path.as_str(),
+            Kind::File => parent(&entry.path),
+            Kind::Symlink => continue,
+        };
+        while !path.is_empty() && needed.insert(path) {
+            path = parent(path);
+        }
+    }
+    let mut builder = DirBuilder::new();
+    builder.mode(USUAL_DIRECTORY);
+    for path in &needed {
+        contents.create_dir_with(path, &builder)?;
+    }
+    Ok(needed.len() as u64)
+}
+
+/// Sets modes and the times of directories, and records the stat of every file.
+pub fn finish(contents: &Dir, entries: Vec<Entry>) -> io::Result<Vec<Recorded>> {
+    let mut walk = Parents::new(contents)?;
+    let mut recorded = Vec::with_capacity(entries.len());
+    let mut directories = Vec::new();
+    for entry in entries {
+        let stat = match entry.kind {
+            Kind::Symlink => None,
+            Kind::Directory => {
+                directories.push(recorded.len());
+                None
+            }
+            Kind::File => {
+                let (dir, name) = walk.of(&entry.path)?;
+                let mut metadata = dir.symlink_metadata(name)?;
+                let mode = masked_mode(entry.mode, false);
+                if metadata.mode() & 0o7777 != mode {
+                    dir.set_permissions(name, Permissions::from_mode(mode))?;
+                    metadata = dir.symlink_metadata(name)?;
+                }
+                Some(Stat::of(&metadata))
+            }
+        };
+        recorded.push(Recorded { entry, stat });
+    }
+    // Last and deepest first, since whatever happens inside a directory changes its time.
+    directories.sort_by_key(|&index| std::cmp::Reverse(recorded[index].entry.path.len()));
+    for index in directories {
+        let entry = &recorded[index].entry;
+        let (dir, name) = walk.of(&entry.path)?;
+        dir.set_permissions(name, Permissions::from_mode(masked_mode(entry.mode, true)))?;
+        if let Some(seconds) = entry.modified {
+            let time = Timespec { tv_sec: seconds, tv_nsec: 0 };
+            let times = Timestamps { last_access: time, last_modification: time };
+            rustix::fs::utimensat(dir, name, &times, AtFlags::SYMLINK_NOFOLLOW)?;
+        }
+    }
+    Ok(recorded)
+}
+
+/// The directory of the last path asked for, kept open: entries come grouped by directory.
+struct Parents<'a> {
+    root: &'a Dir,
+    path: String,
+    dir: Dir,
+}
+
+impl<'a> Parents<'a> {
+    fn new(root: &'a Dir) -> io::Result<Parents<'a>> {
+        Ok(Parents { root, path: String::new(), dir: root.try_clone()? })
+    }
+
+    fn of<'b>(&mut self, path: &'b str) -> io::Result<(&Dir, &'b str)> {
+        let parent = parent(path);
+        if parent != self.path {
+            let mut dir = self.root.try_clone()?;
+            for component in parent.split('/').filter(|part| !part.is_empty()) {
+                dir = dir.open_dir_nofollow(component)?;
+            }
+            self.path = parent.to_owned();
+            self.dir = dir;
+        }
+        Ok((&self.dir, path.rsplit('/').next().unwrap_or(path)))
+    }
+}
+
+fn parent(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(parent, _)| parent)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_mode_lets_others_write_or_changes_who_runs() {
+        assert_eq!(masked_mode(Some(0o4777), false), 0o755);
+        assert_eq!(masked_mode(Some(0o2777), true), 0o755);
+        assert_eq!(masked_mode(Some(0), false), 0o600);
+        assert_eq!(masked_mode(Some(0o500), true), 0o700);
+        assert_eq!(masked_mode(None, false), 0o644);
+    }
+}

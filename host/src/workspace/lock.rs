@@ -1,0 +1,140 @@
+//! The lock of a session: flock, so that it dies with its holder and needs no cleaning.
+
+use std::io::{Read, Seek, Write};
+use std::time::{Duration, Instant, SystemTime};
+
+use cap_std::fs::{Dir, File, OpenOptions, OpenOptionsExt};
+use rustix::fs::{FlockOperation, Timespec, Timestamps};
+
+use super::layout;
+use crate::failure::{Class, Failure};
+
+/// Shared for everything that works on files, exclusive for what replaces the archive or removes the session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    Shared,
+    Exclusive,
+}
+
+/// A lock that is held until it is dropped.
+#[derive(Debug)]
+pub struct Lock {
+    file: File,
+}
+
+impl Lock {
+    /// Waits for the lock. Each caller opens the file anew, so calls of one process exclude each other as well.
+    pub async fn acquire(workspace: &Dir, mode: Mode, timeout: Duration) -> Result<Lock, Failure> {
+        let mut options = OpenOptions::new();
+        let file = workspace
+            .open_with(layout::LOCK, options.read(true).write(true).create(true).mode(0o600))
+            .map_err(|error| Failure::internal(format!("The session's lock cannot be opened: {error}.")))?;
+        let mut lock = Lock { file };
+        lock.change(mode, timeout).await?;
+        Ok(lock)
+    }
+
+    /// Takes the lock if nobody holds it in a conflicting way now.
+    pub fn try_acquire(workspace: &Dir, mode: Mode) -> std::io::Result<Option<Lock>> {
+        let mut options = OpenOptions::new();
+        let file = workspace.open_with(layout::LOCK, options.read(true).write(true).create(true).mode(0o600))?;
+        let mut lock = Lock { file };
+        Ok(if lock.try_change(mode)? { Some(lock) } else { None })
+    }
+
+    /// From shared to exclusive or back. Between the two nothing is held, so two sessions that both want to go up cannot wait
+    /// for each other for ever; and what was read before must be read again.
+    pub async fn change(&mut self, mode: Mode, timeout: Duration) -> Result<(), Failure> {
+        let started = Instant::now();
+        let mut pause = Duration::from_millis(1);
+        loop {
+            let taken = self
+                .try_change(mode)
+                .map_err(|error| Failure::internal(format!("The session cannot be locked: {error}.")))?;
+            if taken {
+                return Ok(());
+            }
+            let left = timeout.saturating_sub(started.elapsed());
+            if left.is_zero() {
+                return Err(self.locked(timeout));
+            }
+            tokio::time::sleep(pause.min(left)).await;
+            pause = (pause * 2).min(Duration::from_millis(50));
+        }
+    }
+
+    fn try_change(&mut self, mode: Mode) -> std::io::Result<bool> {
+        let operation = match mode {
+            Mode::Shared => FlockOperation::NonBlockingLockShared,
+            Mode::Exclusive => FlockOperation::NonBlockingLockExclusive,
+        };
+        match rustix::fs::flock(&self.file, operation) {
+            Ok(()) => {
+                if mode == Mode::Exclusive {
+                    self.sign();
+                }
+                self.touch();
+                Ok(true)
+            }
+            Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Notes the access: the modification time of the lock file is the time of the last use. Writing the metadata for that
+    /// would cost each read a file, and could undo what a concurrent sync wrote there.
+    fn touch(&self) {
+        let now = Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };
+        let _ = rustix::fs::futimens(&self.file, &Timestamps { last_access: now, last_modification: now });
+    }
+
+    /// Leaves word of who holds the session, for the message that others get.
+    fn sign(&mut self) {
+        let _ = self.file.rewind();
+        let _ = self.file.set_len(0);
+        let _ = write!(self.file, "process {}", std::process::id());
+    }
+
+    fn locked(&mut self, timeout: Duration) -> Failure {
+        let mut holder = String::new();
+        let _ = self.file.rewind();
+        let _ = (&mut self.file).take(100).read_to_string(&mut holder);
+        let holder = if holder.is_empty() { String::new() } else { format!(" (last taken for itself by {holder})") };
+        Failure::new(
+            Class::Busy,
+            "LOCKED",
+            format!("Another operation has the session locked{holder}; waited {:.1} s.", timeout.as_secs_f64()),
+        )
+        .suggest("Try again when it has finished.")
+    }
+}
+
+/// When a session was last used.
+pub fn last_access(workspace: &Dir) -> Option<SystemTime> {
+    Some(workspace.metadata(layout::LOCK).ok()?.modified().ok()?.into_std())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn directory() -> (tempfile::TempDir, Dir) {
+        let temporary = tempfile::tempdir().unwrap();
+        let dir = Dir::open_ambient_dir(temporary.path(), cap_std::ambient_authority()).unwrap();
+        (temporary, dir)
+    }
+
+    #[tokio::test]
+    async fn shared_locks_live_together_and_keep_an_exclusive_one_out() {
+        let (_temporary, dir) = directory();
+        let short = Duration::from_millis(30);
+        let first = Lock::acquire(&dir, Mode::Shared, short).await.unwrap();
+        let mut second = Lock::acquire(&dir, Mode::Shared, short).await.unwrap();
+        let refused = second.change(Mode::Exclusive, short).await.unwrap_err();
+        assert_eq!(refused.code, "LOCKED");
+        drop(first);
+        second.change(Mode::Exclusive, short).await.unwrap();
+        let refused = Lock::acquire(&dir, Mode::Shared, short).await.unwrap_err();
+        assert!(refused.message.contains(&format!("process {}", std::process::id())), "{}", refused.message);
+    }
+}

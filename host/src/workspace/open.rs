@@ -1,0 +1,271 @@
+//! Opening an archive, in steps: a private copy, then (by the driver) scan and extraction, then a session that others can see.
+//!
+//! Until the last step everything is in a directory whose name begins with a dot. If anything fails, or the caller goes away,
+//! dropping [`Opening`] removes it; if the process dies, the next open does.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
+use rustix::fs::{Mode as FileMode, OFlags, RenameFlags};
+
+use super::baseline::{Baseline, clock};
+use super::listing::{Kind, Listing};
+use super::lock::{Lock, Mode};
+use super::metadata::{Metadata, State, now};
+use super::quota::Usage;
+use super::store::{Workspaces, create_private_dir};
+use super::{copy, extracted, layout, name, recover};
+use crate::failure::{Class, Failure};
+
+/// An archive on its way to become a session.
+pub struct Opening {
+    workspaces: Arc<Workspaces>,
+    id: String,
+    name: String,
+    /// Name of the directory until it is published.
+    hidden: String,
+    dir: Dir,
+    contents: Dir,
+    _lock: Lock,
+    source_path: PathBuf,
+    archive: Arc<File>,
+    archive_size: u64,
+    hash: String,
+    drawn: Usage,
+    published: bool,
+}
+
+/// A session that was just made.
+#[derive(Debug)]
+pub struct Opened {
+    pub metadata: Metadata,
+    pub contents_path: PathBuf,
+    pub warnings: Vec<String>,
+    pub skipped_symlinks: Vec<String>,
+}
+
+impl Opening {
+    /// Checks the request and copies the archive. Blocks; the path comes from outside.
+    pub fn begin_ambient(workspaces: Arc<Workspaces>, path: &str, name: Option<&str>) -> Result<Opening, Failure> {
+        let source_path = PathBuf::from(path);
+        let source = open_source_ambient(&source_path)?;
+        let name = name.unwrap_or_default().to_owned();
+        if !name.is_empty() {
+            name::check_name(&name)?;
+        }
+        recover::sweep(&workspaces);
+        check_room(&workspaces, &name)?;
+
+        let id = uuid::Uuid::new_v4().to_string();
+        let hidden = format!(".opening-{id}");
+        let storage = |error: io::Error| storage_failure("The workspace cannot be made", &error);
+        let dir = create_private_dir(workspaces.root(), &hidden).map_err(storage)?;
+        // From here on the directory is ours to remove.
+        let lock = Lock::try_acquire(&dir, Mode::Exclusive).map_err(storage)?;
+        let lock = lock.ok_or_else(|| Failure::internal("A directory that was just made is locked."))?;
+        let contents = create_private_dir(&dir, layout::CONTENTS).map_err(storage)?;
+        create_private_dir(&dir, layout::TMP).map_err(storage)?;
+        let original = dir
+            .open_with(layout::ORIGINAL, OpenOptions::new().read(true).write(true).create_new(true).mode(0o600))
+            .map_err(storage)?;
+        let mut opening = Opening {
+            workspaces,
+            id,
+            name,
+            hidden,
+            dir,
+            contents,
+            _lock: lock,
+            source_path,
+            archive: Arc::new(original.into_std()),
+            archive_size: 0,
+            hash: String::new(),
+            drawn: Usage::default(),
+            published: false,
+        };
+        let size = source.metadata().map_err(storage)?.len();
+        opening.draw(Usage { bytes: size, files: 1 })?;
+        opening.archive_size = size;
+        let file = Arc::get_mut(&mut opening.archive).ok_or_else(|| Failure::internal("The copy is in use."))?;
+        opening.hash = copy::copy_and_hash(&source, file).map_err(|error| storage_failure("The archive cannot be copied", &error))?;
+        Ok(opening)
+    }
+
+    /// The private copy, to be scanned and extracted from.
+    pub fn archive(&self) -> Arc<File> {
+        self.archive.clone()
+    }
+
+    /// Where the files go.
+    pub fn contents(&self) -> &Dir {
+        &self.contents
+    }
+
+    /// Makes room for what the archive holds: disk for all sessions, and the directories.
+    pub fn make_room(&mut self, listing: &Listing) -> Result<(), Failure> {
+        let bytes = listing.entries.iter().fold(0u64, |sum, entry| sum.saturating_add(entry.size));
+        self.draw(Usage { bytes, files: listing.entries.len() as u64 })?;
+        extracted::make_directories(&self.contents, &listing.entries)
+            .map_err(|error| storage_failure("The directories of the archive cannot be made", &error))?;
+        Ok(())
+    }
+
+    /// Records what was extracted and lets the session be seen. Blocks.
+    pub fn publish(mut self, listing: Listing) -> Result<Opened, Failure> {
+        let storage = |error: io::Error| storage_failure("The session cannot be completed", &error);
+        let mut warnings = listing.warnings;
+        let skipped_symlinks: Vec<String> =
+            listing.entries.iter().filter(|entry| entry.kind == Kind::Symlink).map(|entry| entry.path.clone()).collect();
+        if !skipped_symlinks.is_empty() {
+            warnings.push(format!("{} symbolic links were not extracted; they stay in the archive.", skipped_symlinks.len()));
+        }
+        let files = listing.entries.iter().filter(|entry| entry.kind == Kind::File);
+        let (file_count, extracted_size_bytes) = files.fold((0, 0), |(count, size), entry| (count + 1, size + entry.size));
+        let recorded = extracted::finish(&self.contents, listing.entries).map_err(storage)?;
+        Baseline::new(recorded, clock()).store(&self.dir).map_err(storage)?;
+        let counted = super::quota::count(&self.contents).map_err(storage)?;
+        self.settle(counted)?;
+
+        let created_at = now();
+        let metadata = Metadata {
+            id: self.id.clone(),
+            name: self.name.clone(),
+            source_path: self.source_path.clone(),
+            created_at: created_at.clone(),
+            last_synced_at: None,
+            last_accessed_at: created_at,
+            state: State::Open,
+            zip_hash_sha256: self.hash.clone(),
+            extracted_size_bytes,
+            file_count,
+            pending: None,
+            backups: Vec::new(),
+        };
+        metadata.store(&self.dir).map_err(storage)?;
+
+        let directory = if self.name.is_empty() { &self.id } else { &self.name };
+        let root = self.workspaces.root();
+        let gate = recover::publishing(root).map_err(storage)?;
+        check_room(&self.workspaces, &self.name)?;
+        match rustix::fs::renameat_with(root, &self.hidden, root, directory, RenameFlags::NOREPLACE) {
+            Ok(()) => {}
+            Err(rustix::io::Errno::EXIST) => return Err(collision(&self.name)),
+            Err(error) => return Err(storage(error.into())),
+        }
+        drop(gate);
+        self.published = true;
+        let contents_path = self.workspaces.path().join(directory).join(layout::CONTENTS);
+        Ok(Opened { metadata, contents_path, warnings, skipped_symlinks })
+    }
+
+    fn draw(&mut self, wanted: Usage) -> Result<(), Failure> {
+        let total = self.workspaces.total().map_err(|error| storage_failure("The disk account cannot be read", &error))?;
+        let mut drawn = total.draw(wanted).unwrap_or(false);
+        if !drawn && recover::recount_total(&self.workspaces, &total, self.drawn).is_ok() {
+            drawn = total.draw(wanted).unwrap_or(false);
+        }
+        if !drawn {
+            let most = total.most().bytes;
+            return Err(Failure::limit(format!(
+                "Opening this archive needs {} bytes, and all sessions together may use {most} (security.max_total_disk_bytes).",
+                wanted.bytes
+            ))
+            .suggest("Close sessions that are not needed, or raise the limit."));
+        }
+        self.drawn.bytes += wanted.bytes;
+        self.drawn.files += wanted.files;
+        Ok(())
+    }
+
+    /// Replaces the estimate by what is there, and starts the session's own account.
+    fn settle(&mut self, counted: Usage) -> Result<(), Failure> {
+        let storage = |error: io::Error| storage_failure("The disk account cannot be written", &error);
+        let security = &self.workspaces.settings().security;
+        let ledger = super::quota::Ledger::open(
+            &self.dir,
+            layout::USAGE,
+            security.max_extracted_size_bytes,
+            security.max_file_count,
+        )
+        .map_err(storage)?;
+        ledger.correct(counted).map_err(storage)?;
+        let kept = Usage { bytes: counted.bytes + self.archive_size, files: counted.files + 1 };
+        let excess = Usage {
+            bytes: self.drawn.bytes.saturating_sub(kept.bytes),
+            files: self.drawn.files.saturating_sub(kept.files),
+        };
+        self.workspaces.total().and_then(|total| total.give_back(excess)).map_err(storage)?;
+        self.drawn = kept;
+        Ok(())
+    }
+}
+
+impl Drop for Opening {
+    fn drop(&mut self) {
+        if self.published {
+            return;
+        }
+        let _ = self.workspaces.root().remove_dir_all(&self.hidden);
+        if let Ok(total) = self.workspaces.total() {
+            let _ = total.give_back(self.drawn);
+        }
+    }
+}
+
+/// Opens an archive by its path on the host: a regular file, named absolutely, not through a link in its last component.
+///
+/// Non-blocking, so that a pipe put there does not hold us for ever.
+pub fn open_source_ambient(path: &Path) -> Result<File, Failure> {
+    if !path.is_absolute() {
+        return Err(Failure::invalid(format!("`path` is {}, which is not absolute.", path.display()))
+            .suggest("Give the full path of the archive, beginning with `/`."));
+    }
+    let not_found = |why: String| {
+        Failure::new(Class::NotFound, "ZIP_NOT_FOUND", format!("{} {why}.", path.display()))
+            .suggest("Check the path; it must name a zip file that you can read.")
+    };
+    let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
+    let file = match rustix::fs::open(path, flags, FileMode::empty()) {
+        Ok(file) => File::from(file),
+        Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => return Err(not_found("does not exist".into())),
+        Err(rustix::io::Errno::LOOP) => return Err(not_found("is a symbolic link; name the file itself".into())),
+        Err(rustix::io::Errno::ACCESS) => return Err(not_found("may not be read".into())),
+        Err(error) => return Err(not_found(format!("cannot be opened: {}", io::Error::from(error)))),
+    };
+    let kind = file.metadata().map_err(|error| not_found(format!("cannot be read: {error}")))?.file_type();
+    if !kind.is_file() {
+        return Err(not_found(if kind.is_dir() { "is a directory" } else { "is not a regular file" }.into()));
+    }
+    Ok(file)
+}
+
+/// Room for one more session, of this name.
+fn check_room(workspaces: &Workspaces, name: &str) -> Result<(), Failure> {
+    let known = workspaces.known()?;
+    if !name.is_empty() && known.iter().any(|session| session.name == name) {
+        return Err(collision(name));
+    }
+    let most = workspaces.settings().security.max_sessions;
+    if known.len() as u64 >= most {
+        return Err(Failure::limit(format!("{} sessions are open, and no more than {most} may be (security.max_sessions).", known.len()))
+            .suggest("Close one with zipfs_close."));
+    }
+    Ok(())
+}
+
+fn collision(name: &str) -> Failure {
+    Failure::new(Class::Conflict, "NAME_COLLISION", format!("A session named {name:?} is already open."))
+        .suggest("Use that session, close it, or choose another name.")
+}
+
+/// A full disk is the user's to mend; anything else is ours to report.
+pub fn storage_failure(what: &str, error: &io::Error) -> Failure {
+    use io::ErrorKind::{QuotaExceeded, StorageFull};
+    match error.kind() {
+        StorageFull | QuotaExceeded => Failure::limit(format!("{what}: {error}.")).suggest("Free some disk space and try again."),
+        _ => Failure::internal(format!("{what}: {error}.")),
+    }
+}

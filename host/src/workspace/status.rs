@@ -1,0 +1,159 @@
+//! What differs between the workspace and the archive: a walk that stats, and a look into the files whose stat moved.
+
+use std::collections::HashMap;
+use std::io;
+
+use cap_fs_ext::DirExt;
+use cap_std::fs::{Dir, MetadataExt};
+
+use super::baseline::{Recorded, Stat};
+use super::copy::checksum;
+use super::listing::{Change, Kind};
+
+/// A file or directory of the workspace. Links and devices are not ours: nothing of the host follows or packs them.
+#[derive(Debug, Clone)]
+pub struct Found {
+    pub path: String,
+    pub kind: Kind,
+    pub stat: Stat,
+    pub mode: u32,
+    /// Whether a directory has nothing in it.
+    is_empty: bool,
+}
+
+/// The differences, sorted by path.
+#[derive(Debug, Default)]
+pub struct Changes {
+    /// Number of the entry, and its file.
+    pub modified: Vec<(u32, Found)>,
+    pub added: Vec<Found>,
+    /// Number and path of the entry; directories end in `/`.
+    pub deleted: Vec<(u32, String)>,
+    pub unchanged: u64,
+}
+
+impl Changes {
+    pub fn is_empty(&self) -> bool {
+        self.modified.is_empty() && self.added.is_empty() && self.deleted.is_empty()
+    }
+
+    pub fn count(&self) -> u64 {
+        (self.modified.len() + self.added.len() + self.deleted.len()) as u64
+    }
+
+    /// The same as orders for the driver.
+    pub fn orders(&self) -> Vec<Change> {
+        let removed = self.deleted.iter().map(|(index, _)| Change::Remove(*index));
+        let replaced = self.modified.iter().map(|(index, found)| Change::Replace {
+            index: *index,
+            modified: found.stat.modified.div_euclid(1_000_000_000),
+            mode: found.mode,
+        });
+        let added = self.added.iter().map(|found| Change::Add {
+            path: found.path.clone(),
+            kind: found.kind,
+            modified: found.stat.modified.div_euclid(1_000_000_000),
+            mode: found.mode,
+        });
+        removed.chain(replaced).chain(added).collect()
+    }
+}
+
+impl Found {
+    /// As it is shown: directories end in `/`.
+    pub fn label(&self) -> String {
+        label(&self.path, self.kind)
+    }
+}
+
+fn label(path: &str, kind: Kind) -> String {
+    if kind == Kind::Directory { format!("{path}/") } else { path.to_owned() }
+}
+
+/// Compares the workspace with what is recorded of the archive. Entries without a stat are compared by their contents.
+pub fn compare(contents: &Dir, recorded: &[Recorded], taken: i64) -> io::Result<Changes> {
+    let mut by_path: HashMap<&str, (u32, &Recorded)> =
+        recorded.iter().enumerate().map(|(index, known)| (known.entry.path.as_str(), (index as u32, known))).collect();
+    let mut changes = Changes::default();
+    for found in walk(contents)? {
+        let known = by_path.get(found.path.as_str()).copied().filter(|(_, known)| known.entry.kind == found.kind);
+        match known {
+            Some((index, known)) => {
+                by_path.remove(found.path.as_str());
+                if found.kind == Kind::Directory {
+                    continue;
+                }
+                let untouched = known.stat == Some(found.stat) && found.stat.is_settled_at(taken);
+                if untouched || has_same_contents(contents, &found, known)? {
+                    changes.unchanged += 1;
+                } else {
+                    changes.modified.push((index, found));
+                }
+            }
+            // Directories exist by what is in them; an empty one has to be said.
+            None if found.kind == Kind::Directory && !found.is_empty => {}
+            None => changes.added.push(found),
+        }
+    }
+    for (path, (index, known)) in by_path {
+        // A link that was not extracted is not missing, unless something else took its place.
+        let is_skipped_link = known.entry.kind == Kind::Symlink && !changes.added.iter().any(|added| added.path == path);
+        if !is_skipped_link {
+            changes.deleted.push((index, label(path, known.entry.kind)));
+        }
+    }
+    changes.modified.sort_by(|a, b| a.1.path.cmp(&b.1.path));
+    changes.added.sort_by(|a, b| a.path.cmp(&b.path));
+    changes.deleted.sort_by(|a, b| a.1.cmp(&b.1));
+    Ok(changes)
+}
+
+fn has_same_contents(contents: &Dir, found: &Found, known: &Recorded) -> io::Result<bool> {
+    if found.stat.size != known.entry.size {
+        return Ok(false);
+    }
+    let (crc, size) = checksum(contents.open(&found.path)?)?;
+    Ok(crc == known.entry.crc32 && size == known.entry.size)
+}
+
+/// Everything in the workspace, never through a link.
+fn walk(contents: &Dir) -> io::Result<Vec<Found>> {
+    let mut all = Vec::new();
+    let mut open = vec![(String::new(), contents.try_clone()?, None)];
+    while let Some((prefix, dir, own)) = open.pop() {
+        let mut is_empty = true;
+        for entry in dir.entries()? {
+            let entry = entry?;
+            is_empty = false;
+            let name = entry.file_name();
+            // The host only makes names that are text. Another name came from outside; it cannot be packed.
+            let Some(name) = name.to_str() else { continue };
+            let metadata = match entry.metadata() {
+                Ok(metadata) => metadata,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(error),
+            };
+            let path = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}/{name}") };
+            let found = |kind| Found {
+                path: path.clone(),
+                kind,
+                stat: Stat::of(&metadata),
+                mode: metadata.mode() & 0o7777,
+                is_empty: false,
+            };
+            if metadata.is_file() {
+                all.push(found(Kind::File));
+            } else if metadata.is_dir() {
+                let own = all.len();
+                all.push(found(Kind::Directory));
+                open.push((path, dir.open_dir_nofollow(name)?, Some(own)));
+            }
+        }
+        if let Some(own) = own
+            && is_empty
+        {
+            all[own].is_empty = true;
+        }
+    }
+    Ok(all)
+}

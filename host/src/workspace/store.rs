@@ -1,0 +1,203 @@
+//! All sessions of a data directory, and one of them in hand.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+
+use cap_fs_ext::DirExt;
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, MetadataExt};
+
+use super::lock::{self, Lock, Mode};
+use super::metadata::{self, Metadata};
+use super::quota::Ledger;
+use super::{layout, recover, resolve};
+use crate::config::Settings;
+use crate::failure::{Class, Failure};
+
+/// A directory listing younger than this is not trusted: a session made in the same tick of the clock would not show.
+const LISTING_SETTLES: Duration = Duration::from_millis(50);
+
+/// The sessions of one data directory.
+pub struct Workspaces {
+    root: Dir,
+    path: PathBuf,
+    settings: Arc<Settings>,
+    known: Mutex<Option<Listed>>,
+}
+
+/// What identifies a session. None of it changes while the session lives.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Known {
+    pub id: String,
+    pub name: String,
+    /// Name of its directory.
+    pub directory: String,
+}
+
+struct Listed {
+    changed: SystemTime,
+    sessions: Arc<Vec<Known>>,
+}
+
+/// A session in hand, locked. What is known of it was read after the lock was taken.
+pub struct Workspace {
+    pub metadata: Metadata,
+    pub dir: Dir,
+    pub contents: Dir,
+    pub lock: Lock,
+    /// The workspace's directory on the host.
+    pub path: PathBuf,
+}
+
+impl Workspaces {
+    /// Opens the directory of sessions, making it if it is not there. This is where the host's authority over it enters.
+    pub fn open_ambient(path: &Path, settings: Arc<Settings>) -> Result<Workspaces, Failure> {
+        let open = || -> io::Result<Dir> {
+            std::os::unix::fs::DirBuilderExt::mode(std::fs::DirBuilder::new().recursive(true), 0o700).create(path)?;
+            Dir::open_ambient_dir(path, ambient_authority())
+        };
+        let root = open().map_err(|error| {
+            Failure::internal(format!("The directory for sessions, {}, cannot be used: {error}.", path.display()))
+                .suggest("Set ZIPFS_DATA_DIR to a directory that you can write.")
+        })?;
+        Ok(Workspaces { root, path: path.to_owned(), settings, known: Mutex::new(None) })
+    }
+
+    pub fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    pub(super) fn root(&self) -> &Dir {
+        &self.root
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The sessions there are, oldest directory name order. Read from the disk only when the directory changed: sessions appear
+    /// and vanish by a rename in it.
+    pub fn known(&self) -> Result<Arc<Vec<Known>>, Failure> {
+        let changed = self.root.dir_metadata().and_then(|meta| meta.modified()).map_err(unreadable)?.into_std();
+        let mut cached = self.known.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some(listed) = &*cached
+            && listed.changed == changed
+        {
+            return Ok(listed.sessions.clone());
+        }
+        let mut sessions = Vec::new();
+        for entry in self.root.entries().map_err(unreadable)? {
+            let entry = entry.map_err(unreadable)?;
+            let Some(directory) = entry.file_name().to_str().map(str::to_owned) else { continue };
+            // A leading dot marks what is on its way in or out; it is no session.
+            if directory.starts_with('.') {
+                continue;
+            }
+            let Ok(dir) = entry.open_dir() else { continue };
+            if let Ok(found) = Metadata::load(&dir) {
+                sessions.push(Known { id: found.id, name: found.name, directory });
+            }
+        }
+        sessions.sort_by(|a, b| a.directory.cmp(&b.directory));
+        let sessions = Arc::new(sessions);
+        let settled = SystemTime::now().duration_since(changed).is_ok_and(|age| age > LISTING_SETTLES);
+        *cached = settled.then(|| Listed { changed, sessions: sessions.clone() });
+        Ok(sessions)
+    }
+
+    /// All sessions with their metadata, oldest first.
+    pub fn list(&self) -> Result<Vec<Metadata>, Failure> {
+        let mut found = Vec::new();
+        for known in self.known()?.iter() {
+            let Ok(dir) = self.root.open_dir(&known.directory) else { continue };
+            let Ok(mut metadata) = Metadata::load(&dir) else { continue };
+            if let Some(time) = lock::last_access(&dir) {
+                metadata.last_accessed_at = metadata::format_time(time);
+            }
+            found.push(metadata);
+        }
+        found.sort_by(|a, b| (&a.created_at, &a.id).cmp(&(&b.created_at, &b.id)));
+        Ok(found)
+    }
+
+    /// The session that `wanted` names, or the only one, locked. A sync that a crash interrupted is put right first.
+    pub async fn enter(&self, wanted: Option<&str>, mode: Mode) -> Result<Workspace, Failure> {
+        let timeout = Duration::from_millis(self.settings.defaults.lock_timeout_ms);
+        let known = self.known()?;
+        let known = resolve::resolve(&known, wanted)?;
+        let gone = || Failure::new(Class::NotFound, "SESSION_NOT_FOUND", format!("The session {} was closed.", known.id));
+        let dir = self.root.open_dir(&known.directory).map_err(|_| gone())?;
+        let lock = Lock::acquire(&dir, mode, timeout).await?;
+        let mut workspace = self.take(&known.directory, dir, lock).map_err(|_| gone())?;
+        if workspace.metadata.pending.is_some() {
+            workspace.lock.change(Mode::Exclusive, timeout).await?;
+            workspace.reload()?;
+            recover::finish_interrupted_sync(&mut workspace)?;
+            if mode == Mode::Shared {
+                workspace.lock.change(Mode::Shared, timeout).await?;
+                workspace.reload()?;
+            }
+        }
+        Ok(workspace)
+    }
+
+    /// Makes sure, now that the lock is held, that the directory still is the session: another process may have closed it
+    /// while we waited, and a new session may have its name.
+    fn take(&self, directory: &str, dir: Dir, lock: Lock) -> io::Result<Workspace> {
+        let (here, there) = (dir.dir_metadata()?, self.root.metadata(directory)?);
+        if (here.dev(), here.ino()) != (there.dev(), there.ino()) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        let metadata = Metadata::load(&dir)?;
+        let contents = dir.open_dir_nofollow(layout::CONTENTS)?;
+        Ok(Workspace { metadata, dir, contents, lock, path: self.path.join(directory) })
+    }
+
+    /// The account of all sessions together.
+    pub fn total(&self) -> io::Result<Ledger> {
+        Ledger::open(&self.root, ".usage", self.settings.security.max_total_disk_bytes, u64::MAX)
+    }
+}
+
+impl Workspace {
+    /// The host path of the files.
+    pub fn contents_path(&self) -> PathBuf {
+        self.path.join(layout::CONTENTS)
+    }
+
+    /// Reads the metadata again, after the lock was changed.
+    pub fn reload(&mut self) -> Result<(), Failure> {
+        self.metadata = Metadata::load(&self.dir).map_err(|_| {
+            Failure::new(Class::NotFound, "SESSION_NOT_FOUND", format!("The session {} was closed.", self.metadata.id))
+        })?;
+        Ok(())
+    }
+
+    /// Where files are prepared, out of the guests' sight.
+    pub fn tmp(&self) -> io::Result<Dir> {
+        self.dir.open_dir_nofollow(layout::TMP)
+    }
+
+    /// The account of this session.
+    pub fn ledger(&self, settings: &Settings) -> io::Result<Ledger> {
+        let security = &settings.security;
+        Ledger::open(&self.dir, layout::USAGE, security.max_extracted_size_bytes, security.max_file_count)
+    }
+
+    pub(super) fn store_metadata(&self) -> Result<(), Failure> {
+        self.metadata.store(&self.dir).map_err(|error| Failure::internal(format!("The session's metadata cannot be written: {error}.")))
+    }
+}
+
+/// Makes a directory that only its owner can enter.
+pub(super) fn create_private_dir(parent: &Dir, name: &str) -> io::Result<Dir> {
+    let mut builder = DirBuilder::new();
+    parent.create_dir_with(name, builder.mode(0o700))?;
+    parent.open_dir_nofollow(name)
+}
+
+fn unreadable(error: io::Error) -> Failure {
+    Failure::internal(format!("The directory of sessions cannot be read: {error}."))
+}

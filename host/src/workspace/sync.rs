@@ -1,0 +1,158 @@
+//! Writing a workspace's changes back, in steps: the source is checked, the driver packs into a stage, [`commit`](super::commit)
+//! puts it in place.
+
+use std::fs::File;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use cap_std::ambient_authority;
+use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
+
+use super::baseline::{Baseline, clock};
+use super::copy;
+use super::listing::Listing;
+use super::metadata::{Pending, State};
+use super::open::open_source_ambient;
+use super::status::{self, Changes};
+use super::store::Workspace;
+use crate::failure::{Class, Failure};
+
+/// A sync under way. Needs the exclusive lock.
+pub struct Syncing {
+    pub(super) source_path: PathBuf,
+    pub(super) source_dir: Dir,
+    pub(super) source_name: String,
+    pub(super) source: Arc<File>,
+    pub(super) stage_name: String,
+    pub(super) changes: Changes,
+    /// When the workspace was compared; the stats of the new baseline are from then.
+    pub(super) compared: i64,
+    pub(super) baseline: Baseline,
+    conflict: bool,
+    /// The changed source cannot be read, so nothing of it can be kept.
+    anew: bool,
+    pub(super) backup_depth: u32,
+}
+
+impl Syncing {
+    /// Finds what changed, and makes sure that the source is still the archive we know. Blocks.
+    pub fn begin(workspace: &Workspace, force: bool, backup_depth: u32) -> Result<Syncing, Failure> {
+        let source_path = workspace.metadata.source_path.clone();
+        let source = open_source_ambient(&source_path)?;
+        let hash = copy::hash(&source).map_err(|error| failed(&source_path, &format!("the archive cannot be read: {error}")))?;
+        let conflict = hash != workspace.metadata.zip_hash_sha256;
+        if conflict && !force {
+            return Err(Failure::new(
+                Class::Conflict,
+                "CONFLICT_DETECTED",
+                format!("{} was changed by somebody else since it was opened.", source_path.display()),
+            )
+            .suggest("Look at both, then sync with force=true to write the workspace over it (it is kept as the backup)."));
+        }
+        let (Some(parent), Some(name)) = (source_path.parent(), source_path.file_name().and_then(|name| name.to_str())) else {
+            return Err(failed(&source_path, "its name cannot be used"));
+        };
+        let source_dir = Dir::open_ambient_dir(parent, ambient_authority())
+            .map_err(|error| failed(&source_path, &format!("its directory cannot be opened: {error}")))?;
+        let compared = clock();
+        let (baseline, changes) = compare(workspace)?;
+        Ok(Syncing {
+            stage_name: format!(".{name}.zipfs-tmp-{}", uuid::Uuid::new_v4().simple()),
+            source_name: name.to_owned(),
+            source_dir,
+            source: Arc::new(source),
+            source_path,
+            changes,
+            compared,
+            baseline,
+            conflict,
+            anew: false,
+            backup_depth,
+        })
+    }
+
+    /// Whether somebody else changed the archive, so that what we know of its inside does not hold.
+    pub fn must_rescan(&self) -> bool {
+        self.conflict
+    }
+
+    /// Whether the new archive is made from nothing.
+    pub fn starts_anew(&self) -> bool {
+        self.anew
+    }
+
+    /// Takes a fresh listing of the changed source as the base, or nothing if it has none. Everything is compared by contents.
+    pub fn rebase(&mut self, workspace: &Workspace, listing: Option<Listing>) -> Result<(), Failure> {
+        self.anew = listing.is_none();
+        let recorded =
+            listing.unwrap_or_default().entries.into_iter().map(|entry| super::baseline::Recorded { entry, stat: None }).collect();
+        self.baseline = Baseline::new(recorded, 0);
+        self.changes = status::compare(&workspace.contents, &self.baseline.entries, 0).map_err(unreadable)?;
+        Ok(())
+    }
+
+    pub fn changes(&self) -> &Changes {
+        &self.changes
+    }
+
+    pub fn source(&self) -> Arc<File> {
+        self.source.clone()
+    }
+
+    /// What the archive will roughly weigh: unchanged entries as they are, changed ones as well compressed as before.
+    pub fn estimated_size(&self) -> u64 {
+        let size = self.source.metadata().map_or(0, |metadata| metadata.len());
+        let removed: u64 = self.changes.deleted.iter().map(|(index, _)| self.baseline.entries[*index as usize].entry.span).sum();
+        let added: u64 = self.changes.added.iter().map(|found| found.stat.size / 2 + 200).sum();
+        let grown: i64 = self
+            .changes
+            .modified
+            .iter()
+            .map(|(index, found)| {
+                let old = &self.baseline.entries[*index as usize].entry;
+                let scaled = found.stat.size as u128 * u128::from(old.compressed_size.max(1)) / u128::from(old.size.max(1));
+                scaled as i64 - old.compressed_size as i64
+            })
+            .sum();
+        (size + added).saturating_sub(removed).saturating_add_signed(grown)
+    }
+
+    /// Makes the stage beside the source, and leaves word of it for recovery. Blocks.
+    pub fn stage(&self, workspace: &mut Workspace) -> Result<Arc<File>, Failure> {
+        workspace.metadata.state = State::Syncing;
+        workspace.metadata.pending = Some(Pending { stage: self.stage_name.clone(), hash: None });
+        workspace.store_metadata()?;
+        let file = self
+            .source_dir
+            .open_with(&self.stage_name, OpenOptions::new().read(true).write(true).create_new(true).mode(0o600))
+            .map_err(|error| failed(&self.source_path, &format!("its directory cannot be written: {error}")))?;
+        Ok(Arc::new(file.into_std()))
+    }
+
+    /// Forgets the stage. The session is as it was.
+    pub fn abandon(&self, workspace: &mut Workspace) {
+        let _ = self.source_dir.remove_file(&self.stage_name);
+        workspace.metadata.state = State::Open;
+        workspace.metadata.pending = None;
+        if let Err(error) = workspace.store_metadata() {
+            tracing::warn!(%error, "a failed sync could not be noted; the next use of the session will");
+        }
+    }
+}
+
+/// The workspace against its own baseline. Blocks.
+pub fn compare(workspace: &Workspace) -> Result<(Baseline, Changes), Failure> {
+    let baseline = Baseline::load(&workspace.dir)
+        .map_err(|error| Failure::internal(format!("What the archive held is not known any more: {error}.")))?;
+    let changes = status::compare(&workspace.contents, &baseline.entries, baseline.taken).map_err(unreadable)?;
+    Ok((baseline, changes))
+}
+
+fn unreadable(error: std::io::Error) -> Failure {
+    Failure::internal(format!("The workspace cannot be read: {error}."))
+}
+
+pub(super) fn failed(source: &std::path::Path, why: &str) -> Failure {
+    Failure::new(Class::Internal, "SYNC_FAILED", format!("{} was not changed: {why}.", source.display()))
+        .suggest("Nothing is lost; mend the cause and sync again.")
+}

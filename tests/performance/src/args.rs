@@ -1,0 +1,36 @@
+//! What can be typed.
+
+use std::path::PathBuf;
+
+use clap::Parser;
+
+use crate::measures;
+
+/// Measures zipfs beside its peers, in turns and in the same run, and prints how they compare.
+#[derive(Parser)]
+#[command(name = "zipfs-bench", version)]
+pub struct Args {
+    /// What to measure; everything if nothing is named
+    #[arg(value_parser = clap::builder::PossibleValuesParser::new(measures::ALL.iter().map(|measure| measure.name)))]
+    pub measures: Vec<String>,
+
+    /// Fewer rounds: seconds instead of a minute, and wider spreads
+    #[arg(long)]
+    pub quick: bool,
+
+    /// Exit with 1 if a promise is broken or could not be measured
+    #[arg(long)]
+    pub check: bool,
+
+    /// Where to write the results as JSON [default: target/bench/results.json]
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+
+    /// The zipfs to measure [default: the one beside this program, target/release/zipfs]
+    #[arg(long, value_name = "PATH")]
+    pub zipfs: Option<PathBuf>,
+
+    /// A component with a tool `noop` that returns at once, for `call`
+    #[arg(long, value_name = "PATH")]
+    pub noop: Option<PathBuf>,
+}

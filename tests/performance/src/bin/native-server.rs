@@ -1,0 +1,108 @@
+//! The native peer: an MCP server with the host's protocol library and two tools that run in the process itself.
+//!
+//! It has no sandbox, no validation, no session, no audit, and it reads whatever path it is given below its directory. The
+//! difference between it and zipfs is what those cost.
+#![forbid(unsafe_code)]
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
+    JsonObject, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
+use serde_json::{Value, json};
+
+#[tokio::main(flavor = "multi_thread")]
+async fn main() -> anyhow::Result<()> {
+    let directory = std::env::args_os()
+        .nth(1)
+        .ok_or_else(|| anyhow::anyhow!("usage: native-server DIRECTORY"))?;
+    let server = Native {
+        directory: PathBuf::from(directory),
+        tools: describe_tools(),
+    };
+    server
+        .serve(rmcp::transport::stdio_pipes())
+        .await?
+        .waiting()
+        .await?;
+    Ok(())
+}
+
+struct Native {
+    directory: PathBuf,
+    tools: Vec<Tool>,
+}
+
+impl ServerHandler for Native {
+    fn get_info(&self) -> ServerConfig {
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build()).with_server_info(
+            Implementation::new("native-server", env!("CARGO_PKG_VERSION")),
+        )
+    }
+
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        _: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(self.tools.clone()))
+    }
+
+    async fn call_tool(
+        &self,
+        call: CallToolRequestParams,
+        _: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        match &*call.name {
+            "noop" => Ok(CallToolResult::success(vec![ContentBlock::text("ok")]).into()),
+            "read" => Ok(self.read(call.arguments.unwrap_or_default()).into()),
+            other => Err(ErrorData::invalid_params(
+                format!("Unknown tool: {other}"),
+                None,
+            )),
+        }
+    }
+}
+
+impl Native {
+    /// Reads in place, without handing the work to a thread for blocking calls: the fastest a native server can be.
+    fn read(&self, arguments: JsonObject) -> CallToolResult {
+        let Some(path) = arguments.get("path").and_then(Value::as_str) else {
+            return CallToolResult::error(vec![ContentBlock::text("`path` is missing")]);
+        };
+        match std::fs::read_to_string(self.directory.join(path)) {
+            // The keys of `zipfs_read`, so that both servers write answers of the same size.
+            Ok(text) => CallToolResult::structured(json!({
+                "size_bytes": text.len(),
+                "total_size_bytes": text.len(),
+                "encoding": "utf-8",
+                "eof": true,
+                "content": text,
+            })),
+            Err(error) => {
+                CallToolResult::error(vec![ContentBlock::text(format!("{path}: {error}"))])
+            }
+        }
+    }
+}
+
+fn describe_tools() -> Vec<Tool> {
+    vec![
+        Tool::new("noop", "Does nothing.", schema(json!({"type": "object"}))),
+        Tool::new(
+            "read",
+            "Reads a file.",
+            schema(
+                json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}),
+            ),
+        ),
+    ]
+}
+
+fn schema(value: Value) -> Arc<JsonObject> {
+    Arc::new(value.as_object().cloned().unwrap_or_default())
+}

@@ -1,0 +1,89 @@
+//! Who is measured: zipfs, and what it is compared with. A peer that cannot be had is named with the reason, never guessed.
+
+mod echo;
+mod native;
+mod typescript;
+mod zipfs;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use serde::Serialize;
+
+use crate::fixture::Fixture;
+use crate::pipe::Launch;
+use crate::places::Places;
+use crate::wire::Request;
+
+/// What a peer is in a comparison.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    Zipfs,
+    /// The same protocol library without a sandbox.
+    Native,
+    /// The reference server for files, in TypeScript.
+    TypeScript,
+    /// Two pipes and no server.
+    Floor,
+}
+
+/// A server that can be started, and what to ask it. Where it has no such tool the reason stands in its place.
+pub struct Peer {
+    pub role: Role,
+    pub name: String,
+    pub launch: Launch,
+    pub noop: Result<Request, String>,
+    pub read: Result<Request, String>,
+}
+
+/// Somebody who is not in the figures, and why.
+#[derive(Clone, Debug, Serialize)]
+pub struct Absent {
+    pub peer: String,
+    pub reason: String,
+}
+
+/// Everybody.
+pub struct Field {
+    pub peers: Vec<Peer>,
+    pub absent: Vec<Absent>,
+}
+
+/// The zipfs that is measured.
+pub struct Subject<'a> {
+    pub program: PathBuf,
+    /// A component with a tool `noop` that returns at once.
+    pub noop_plugin: Option<&'a Path>,
+}
+
+impl Field {
+    pub fn gather(fixture: &Fixture, places: &Places, subject: &Subject) -> Self {
+        let mut field = Self {
+            peers: Vec::new(),
+            absent: Vec::new(),
+        };
+        field.admit("pipe echo", echo::find(fixture, places));
+        field.admit("native rmcp", native::find(fixture, places));
+        field.admit("zipfs", zipfs::find(fixture, subject));
+        let installed = typescript::install(places).map_err(|error| format!("{error:#}"));
+        for runtime in [typescript::Runtime::Installed, typescript::Runtime::Node22] {
+            let peer = match &installed {
+                Ok(server) => typescript::find(fixture, places, server, runtime),
+                Err(reason) => Err(anyhow::anyhow!("{reason}")),
+            };
+            field.admit(runtime.label(), peer);
+        }
+        field
+    }
+
+    fn admit(&mut self, name: &str, peer: Result<Peer>) {
+        match peer {
+            Ok(peer) => self.peers.push(peer),
+            Err(error) => self.absent.push(Absent {
+                peer: name.to_owned(),
+                reason: format!("{error:#}"),
+            }),
+        }
+    }
+}
