@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 mod engine_config;
 
 /// Folder in `components/`, and the package in it.
-const COMPONENTS: [(&str, &str); 0] = [];
+const COMPONENTS: [(&str, &str); 2] = [("zipfs", "zipfs-tools"), ("archive-zip", "zipfs-archive-zip")];
 
 const TARGET: &str = "wasm32-wasip2";
 
@@ -28,6 +28,7 @@ fn main() -> Result<()> {
 
     // Beside the profiles, so that release, test and clippy builds share the guests. `<target>/<profile>/build/<package>/out`
     let guests = out.ancestors().nth(4).context("OUT_DIR is not where it used to be")?.join("guests");
+    build_components(root, &guests)?;
 
     let target = variable("TARGET")?;
     let engine = engine_config::portable_config(&target).and_then(|config| wasmtime::Engine::new(&config)).map_err(plain)?;

@@ -23,6 +23,7 @@ pub fn bomb(message: impl Into<String>) -> Error {
 }
 
 /// The disk or the quota is full.
+#[cfg(target_family = "wasm")]
 pub fn full(message: impl Into<String>) -> Error {
     error(ErrorClass::Limit, "LIMIT_EXCEEDED", message)
 }

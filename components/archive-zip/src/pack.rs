@@ -113,6 +113,3 @@ fn write_entry<O: Output>(
     record.entry.span = staging.position() - offset;
     Ok(Central::New { record, bytes })
 }
-
-#[cfg(test)]
-mod tests;

@@ -7,7 +7,8 @@ use zipfs_sdk::path::WorkspacePath;
 use zipfs_sdk::prompts::{FilledPrompt, Message, Prompt, PromptArgument, Prompts, Speaker};
 use zipfs_sdk::resources::{ResourceEntry, Resources};
 use zipfs_sdk::{
-    About, Content, Elicited, Error, Outcome, Plugin, Questions, Reply, ResourceBody, ResourceContents, Resumption, Tool, client, files, fs,
+    About, Content, Elicited, Error, Outcome, Plugin, Questions, Reply, ResourceBody, ResourceContents, Resumption, Tool, client,
+    files, fs,
 };
 
 struct Notes;
@@ -19,7 +20,11 @@ impl Plugin for Notes {
 
     fn tools() -> Vec<Tool> {
         vec![
-            Tool::new("notes_add", "Adds a note in a file of its own. Returns its name.", add).title("Add").writes().destructive(false).uses("files"),
+            Tool::new("notes_add", "Adds a note in a file of its own. Returns its name.", add)
+                .title("Add")
+                .writes()
+                .destructive(false)
+                .uses("files"),
             Tool::new("notes_clear", "Removes all notes, after asking the person.", clear).title("Clear").writes(),
         ]
     }
@@ -64,7 +69,10 @@ fn clear(_: Clear, resumed: Option<Resumption>) -> Result<Reply, Error> {
         }
         return Ok(Questions::new().elicit::<Confirmation>("sure", "Remove all notes?").into());
     };
-    if resumed.elicited::<Confirmation>("sure")?.is_none_or(|answer| !matches!(answer, Elicited::Accepted(Confirmation { sure: true }))) {
+    if resumed
+        .elicited::<Confirmation>("sure")?
+        .is_none_or(|answer| !matches!(answer, Elicited::Accepted(Confirmation { sure: true })))
+    {
         return Ok(Outcome::new().text("Nothing was removed.").into());
     }
     let workspace = fs::workspace()?;

@@ -8,7 +8,11 @@ pub fn abilities() -> Abilities {
     #[cfg(target_family = "wasm")]
     return crate::bindings::plugin::zipfs::plugin::client::get_abilities();
     #[cfg(not(target_family = "wasm"))]
-    return crate::testing::stage::with(|stage| stage.abilities).unwrap_or(Abilities { elicitation: false, sampling: false, roots: false });
+    return crate::testing::stage::with(|stage| stage.abilities).unwrap_or(Abilities {
+        elicitation: false,
+        sampling: false,
+        roots: false,
+    });
 }
 
 /// The revision of MCP in use, as in `2025-11-25`; empty where there is none.

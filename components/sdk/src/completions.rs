@@ -1,8 +1,8 @@
 //! Completions: proposals while a person types. Exported by `export!(… with completions)`.
 
+use crate::Error;
 use crate::bindings::completions::exports::zipfs::plugin::completions as contract;
 use crate::bindings::plugin::zipfs::plugin::types;
-use crate::Error;
 
 pub use crate::bindings::completions::exports::zipfs::plugin::completions::{Proposals, Target};
 

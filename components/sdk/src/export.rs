@@ -40,7 +40,7 @@ macro_rules! export_besides_tools {
         #[allow(unsafe_code)]
         const _: () = {
             type Resources = $crate::resources::Answering<$plugin>;
-            $crate::bindings::resources::export_resources_world!(Resources with_types_in $crate::bindings::resources);
+    $crate::bindings::resources::export_resources_world!(Resources with_types_in $crate::bindings::resources);
         };
     };
     (prompts $plugin:ident) => {
@@ -51,7 +51,7 @@ macro_rules! export_besides_tools {
         #[allow(unsafe_code)]
         const _: () = {
             type Prompts = $crate::prompts::Answering<$plugin>;
-            $crate::bindings::prompts::export_prompts_world!(Prompts with_types_in $crate::bindings::prompts);
+    $crate::bindings::prompts::export_prompts_world!(Prompts with_types_in $crate::bindings::prompts);
         };
     };
     (completions $plugin:ident) => {
@@ -64,7 +64,7 @@ macro_rules! export_besides_tools {
         #[allow(unsafe_code)]
         const _: () = {
             type Completions = $crate::completions::Answering<$plugin>;
-            $crate::bindings::completions::export_completions_world!(Completions with_types_in $crate::bindings::completions);
+    $crate::bindings::completions::export_completions_world!(Completions with_types_in $crate::bindings::completions);
         };
     };
 }

@@ -84,7 +84,9 @@ impl Resumption {
         }
         let Some(answer) = self.answer::<Answer>(name)? else { return Ok(None) };
         Ok(Some(match answer.action.as_str() {
-            "accept" => Elicited::Accepted(serde_json::from_value(answer.content.unwrap_or(Value::Null)).map_err(|e| unfit(name, &e))?),
+            "accept" => {
+                Elicited::Accepted(serde_json::from_value(answer.content.unwrap_or(Value::Null)).map_err(|e| unfit(name, &e))?)
+            }
             "decline" => Elicited::Declined,
             _ => Elicited::Cancelled,
         }))

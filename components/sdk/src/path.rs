@@ -176,7 +176,8 @@ mod tests {
 
     #[test]
     fn roots_and_normal_forms() {
-        let table = [("/", "."), ("", "."), (".", "."), ("./", "."), ("./.", "."), ("a//b", "a/b"), ("./a", "a"), ("a/./b/", "a/b")];
+        let table =
+            [("/", "."), ("", "."), (".", "."), ("./", "."), ("./.", "."), ("a//b", "a/b"), ("./a", "a"), ("a/./b/", "a/b")];
         for (given, expected) in table {
             assert_eq!(WorkspacePath::parse(given).unwrap().as_str(), expected, "{given:?}");
         }
@@ -185,8 +186,29 @@ mod tests {
     #[test]
     fn escapes_are_forbidden() {
         let table = [
-            "..", "../x", "a/..", "a/../x", "./../x", "/x", "//x", "//", r"..\x", r"a\..\b", r"a\..", r"a/b\../c", "C:x", r"c:\x",
-            r"\\srv\x", r"\\?\C:\x", "a\0", "\0a", "a\nb", "a\r", "\u{1b}[0m", "a\u{7f}", "a\u{85}b",
+            "..",
+            "../x",
+            "a/..",
+            "a/../x",
+            "./../x",
+            "/x",
+            "//x",
+            "//",
+            r"..\x",
+            r"a\..\b",
+            r"a\..",
+            r"a/b\../c",
+            "C:x",
+            r"c:\x",
+            r"\\srv\x",
+            r"\\?\C:\x",
+            "a\0",
+            "\0a",
+            "a\nb",
+            "a\r",
+            "\u{1b}[0m",
+            "a\u{7f}",
+            "a\u{85}b",
         ];
         for given in table {
             let error = WorkspacePath::parse(given).unwrap_err();
@@ -198,8 +220,26 @@ mod tests {
     #[test]
     fn odd_but_legal_names_are_literal() {
         let table = [
-            "..foo", "...", "a..b", r"a\b", r"\x", "%2e%2e/x", "..%2fx", "~/x", "$HOME/x", "-rf", "con", "nul.txt", "ab:c", "a. ", " ",
-            "\u{ff0e}\u{ff0e}/x", "\u{2025}", "\u{2215}x", "\u{202e}x", ".\u{200b}.",
+            "..foo",
+            "...",
+            "a..b",
+            r"a\b",
+            r"\x",
+            "%2e%2e/x",
+            "..%2fx",
+            "~/x",
+            "$HOME/x",
+            "-rf",
+            "con",
+            "nul.txt",
+            "ab:c",
+            "a. ",
+            " ",
+            "\u{ff0e}\u{ff0e}/x",
+            "\u{2025}",
+            "\u{2215}x",
+            "\u{202e}x",
+            ".\u{200b}.",
         ];
         for given in table {
             assert_eq!(WorkspacePath::parse(given).unwrap().as_str(), given);
@@ -227,7 +267,17 @@ mod tests {
     /// Paths made of the tokens that matter rather than of random letters.
     fn tokens() -> impl Strategy<Value = String> {
         let token = prop_oneof![
-            Just("/"), Just("\\"), Just("."), Just(".."), Just("a"), Just("B"), Just(":"), Just("C:"), Just("\0"), Just("%2e"), Just("é"),
+            Just("/"),
+            Just("\\"),
+            Just("."),
+            Just(".."),
+            Just("a"),
+            Just("B"),
+            Just(":"),
+            Just("C:"),
+            Just("\0"),
+            Just("%2e"),
+            Just("é"),
         ];
         proptest::collection::vec(token, 0..12).prop_map(|tokens| tokens.concat())
     }

@@ -5,5 +5,7 @@ pub fn report(done: f64, total: Option<f64>, message: Option<&str>) {
     #[cfg(target_family = "wasm")]
     crate::bindings::plugin::zipfs::plugin::progress::report(done, total, message);
     #[cfg(not(target_family = "wasm"))]
-    crate::testing::stage::with(|stage| stage.progress.push(crate::testing::Progress { done, total, message: message.map(str::to_owned) }));
+    crate::testing::stage::with(|stage| {
+        stage.progress.push(crate::testing::Progress { done, total, message: message.map(str::to_owned) })
+    });
 }

@@ -1,8 +1,8 @@
 //! Prompts: texts that a person picks in their client. Exported by `export!(… with prompts)`.
 
+use crate::Error;
 use crate::bindings::plugin::zipfs::plugin::types;
 use crate::bindings::prompts::exports::zipfs::plugin::prompts as contract;
-use crate::Error;
 
 pub use crate::bindings::prompts::exports::zipfs::plugin::prompts::{FilledPrompt, Message, Prompt, PromptArgument, Speaker};
 

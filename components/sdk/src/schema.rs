@@ -1,5 +1,6 @@
 //! JSON Schemas from Rust types: 2020-12, in one piece, without the noise that only costs the agent's attention.
 
+use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema, generate::SchemaSettings};
 use serde_json::Value;
 
@@ -16,6 +17,7 @@ pub(crate) fn of_result<T: JsonSchema>() -> Value {
 fn generate<T: JsonSchema>(mut settings: SchemaSettings) -> Value {
     settings.inline_subschemas = true;
     settings.meta_schema = None;
+    settings.transforms.push(Box::new(RecursiveTransform(drop_number_format)));
     let mut schema: Schema = settings.into_generator().into_root_schema_for::<T>();
     // The root's title and description are the Rust type's name and doc comment; the tool has a title and description itself.
     schema.remove("title");
@@ -25,6 +27,14 @@ fn generate<T: JsonSchema>(mut settings: SchemaSettings) -> Value {
         schema.insert("properties".to_owned(), Value::Object(Default::default()));
     }
     schema.to_value()
+}
+
+/// Drops `"format": "uint64"` and its like: the name of a Rust type, which JSON Schema does not know and validators warn about.
+fn drop_number_format(schema: &mut Schema) {
+    let is_rust_type = |format: &str| format.trim_start_matches('u').starts_with("int") || matches!(format, "float" | "double");
+    if schema.get("format").and_then(Value::as_str).is_some_and(is_rust_type) {
+        schema.remove("format");
+    }
 }
 
 #[cfg(test)]
@@ -54,6 +64,7 @@ mod tests {
         let schema = of_arguments::<Args>();
         assert_eq!(schema["properties"]["path"], json!({"type": "string", "description": "The file.", "x-zipfs-path": true}));
         assert_eq!(schema["properties"]["inner"]["type"], "object");
+        assert_eq!(schema["properties"]["inner"]["properties"]["limit"], json!({"type": ["integer", "null"], "minimum": 0}));
         assert_eq!(schema["required"], json!(["path"]));
         for noise in ["$schema", "title", "description", "$defs"] {
             assert!(schema.get(noise).is_none(), "{noise}");

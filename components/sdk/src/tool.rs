@@ -165,7 +165,11 @@ impl Tool {
         let input_schema = (self.input_schema)();
         let output_schema = self.output_schema.map(|schema| schema());
         for (schema, what) in [(Some(&input_schema), "arguments"), (output_schema.as_ref(), "result")] {
-            assert!(schema.is_none_or(is_object), "tool '{}': the {what} must be a struct, so that their JSON is an object", self.name);
+            assert!(
+                schema.is_none_or(is_object),
+                "tool '{}': the {what} must be a struct, so that their JSON is an object",
+                self.name
+            );
         }
         contract::Tool {
             name: self.name.to_owned(),

@@ -9,7 +9,7 @@ use std::io;
 use std::path::PathBuf;
 
 use cap_std::fs::Dir;
-use rustix::fs::{Gid, Mode, Uid};
+use rustix::fs::{Gid, Mode, OFlags, Uid};
 use std::os::unix::fs::MetadataExt;
 
 use super::baseline::{Baseline, Recorded};
@@ -169,8 +169,10 @@ fn keep_owner_and_mode(source: &File, stage: &File) -> io::Result<()> {
     Ok(())
 }
 
+/// The handle itself only names the directory; flushing needs one that can read it.
 fn sync_directory(dir: &Dir) -> io::Result<()> {
-    Ok(rustix::fs::fsync(dir)?)
+    let readable = rustix::fs::openat(dir, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    Ok(rustix::fs::fsync(readable)?)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
 
 use super::baseline::{Baseline, clock};
-use super::copy;
+use super::{copy, recover};
 use super::listing::Listing;
 use super::metadata::{Pending, State};
 use super::open::open_source_ambient;
@@ -129,12 +129,9 @@ impl Syncing {
         Ok(Arc::new(file.into_std()))
     }
 
-    /// Forgets the stage. The session is as it was.
+    /// Ends a sync that failed, as recovery would: back to what was, or forward if the new archive had already taken its place.
     pub fn abandon(&self, workspace: &mut Workspace) {
-        let _ = self.source_dir.remove_file(&self.stage_name);
-        workspace.metadata.state = State::Open;
-        workspace.metadata.pending = None;
-        if let Err(error) = workspace.store_metadata() {
+        if let Err(error) = recover::finish_interrupted_sync(workspace) {
             tracing::warn!(%error, "a failed sync could not be noted; the next use of the session will");
         }
     }

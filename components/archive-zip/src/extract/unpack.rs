@@ -78,7 +78,7 @@ impl Unpacker {
                 done += filled as u64;
                 if done <= entry.size {
                     emit(&self.piece[..filled])?;
-                } else if done > entry.size + entry.size / TOLERATED {
+                } else if done > entry.size.saturating_add(entry.size / TOLERATED) {
                     let (name, size) = (quoted(&entry.raw_name), entry.size);
                     return Err(bomb(format!("entry {name} is larger than the {size} bytes it declares")));
                 }

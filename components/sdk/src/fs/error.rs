@@ -48,7 +48,9 @@ impl IoError {
             IoError::NotDir => invalid(format!("'{path}' is not a directory, or goes through something that is none.")),
             IoError::NotEmpty => invalid(format!("The directory '{path}' is not empty.")),
             IoError::Exists => invalid(format!("'{path}' exists already.")),
-            IoError::NoSpace => Error::limit("LIMIT_EXCEEDED", format!("There is no room for '{path}': the workspace or the disk is full.")),
+            IoError::NoSpace => {
+                Error::limit("LIMIT_EXCEEDED", format!("There is no room for '{path}': the workspace or the disk is full."))
+            }
             IoError::Loop => Error::forbidden("PATH_TRAVERSAL", format!("'{path}' goes through links that lead to each other.")),
             IoError::NameTooLong => invalid(format!("'{path}' is too long for the filesystem.")),
             IoError::Invalid => invalid(format!("The filesystem does not take '{path}'.")),
@@ -77,9 +79,13 @@ impl fmt::Display for IoError {
 
 impl std::error::Error for IoError {}
 
-/// Where the path does not matter: the workspace as a whole.
+/// Where there is no path to name: the workspace as a whole.
 impl From<IoError> for Error {
     fn from(error: IoError) -> Error {
-        error.at("/workspace")
+        match error {
+            IoError::NotFound => Error::not_found("PATH_NOT_FOUND", "This call has no workspace.")
+                .suggest("The tool must declare that it reads or writes the workspace."),
+            other => other.at("/"),
+        }
     }
 }

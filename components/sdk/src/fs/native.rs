@@ -110,7 +110,11 @@ impl From<Metadata> for Stat {
         Stat {
             kind: found.file_type().into(),
             size: found.len(),
-            modified: found.modified().ok().and_then(since_1970).map(|since| Timestamp { seconds: since.as_secs(), nanoseconds: since.subsec_nanos() }),
+            modified: found
+                .modified()
+                .ok()
+                .and_then(since_1970)
+                .map(|since| Timestamp { seconds: since.as_secs(), nanoseconds: since.subsec_nanos() }),
         }
     }
 }

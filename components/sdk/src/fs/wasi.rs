@@ -1,10 +1,10 @@
 //! Files through `wasi:filesystem`, without std in between.
 
+use wasip2::clocks::wall_clock::Datetime;
 use wasip2::filesystem::preopens::get_directories;
 use wasip2::filesystem::types::{
     Descriptor, DescriptorFlags, DescriptorStat, DescriptorType, ErrorCode, NewTimestamp, OpenFlags, PathFlags,
 };
-use wasip2::clocks::wall_clock::Datetime;
 
 use super::{Entry, IoError, Kind, Result, Stat, Timestamp};
 

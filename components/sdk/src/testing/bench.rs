@@ -7,8 +7,8 @@ use cap_std::fs::Dir;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::stage::{self, Stage};
 use super::Called;
+use super::stage::{self, Stage};
 use crate::client::Abilities;
 use crate::tool::WorkspaceAccess;
 use crate::{Error, Plugin, Questions, Reply, Resumption, Tool, plugin};

@@ -72,7 +72,8 @@ pub(crate) fn set_mode(path: &str, mode: u32) -> Result<(), Error> {
 /// The workspace and whether it may be changed, if the tool declared that it uses `files`.
 fn mounted() -> Result<(Dir, bool), Error> {
     let refused = |message| Error::from(crate::Error::forbidden("CAPABILITY_DENIED", message));
-    let found = stage::with(|stage| (stage.capabilities.contains(&"files"), stage.mounted.as_ref().map(Dir::try_clone), stage.writable));
+    let found =
+        stage::with(|stage| (stage.capabilities.contains(&"files"), stage.mounted.as_ref().map(Dir::try_clone), stage.writable));
     match found {
         Some((true, Some(dir), writable)) => Ok((dir.map_err(at("/workspace"))?, writable)),
         Some((true, None, _)) => Err(refused("The tool declares no access to the workspace.")),

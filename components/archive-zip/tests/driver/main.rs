@@ -1,0 +1,9 @@
+//! The driver through its public door, natively: archives made by hand and by another implementation.
+
+mod damage;
+mod extract;
+mod hostile;
+mod made;
+mod memory;
+mod pack;
+mod scan;

@@ -1,0 +1,118 @@
+//! A workspace and an output in memory.
+
+use std::collections::BTreeMap;
+
+use zipfs_archive_zip::contract::{Change, Error, ErrorClass, Limits, Listing};
+use zipfs_archive_zip::extract::{Create, extract};
+use zipfs_archive_zip::pack::{Contents, Output, pack};
+use zipfs_archive_zip::scan::scan;
+
+pub const LIMITS: Limits = Limits { max_entries: 100_000, max_total_size: 1 << 30, max_ratio: 100, ratio_min_size: 0 };
+
+/// The files of a workspace, with their times.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Files {
+    pub contents: BTreeMap<String, Vec<u8>>,
+    pub modified: BTreeMap<String, Option<i64>>,
+}
+
+impl Files {
+    pub fn of(files: &[(&str, &[u8])]) -> Self {
+        let contents = files.iter().map(|(path, bytes)| (path.to_string(), bytes.to_vec())).collect();
+        Self { contents, ..Self::default() }
+    }
+}
+
+impl Create for Files {
+    type File = String;
+
+    fn create(&mut self, path: &str) -> Result<String, Error> {
+        assert!(self.contents.insert(path.into(), Vec::new()).is_none(), "{path} was made twice");
+        Ok(path.into())
+    }
+
+    fn write(&mut self, file: &String, offset: u64, bytes: &[u8]) -> Result<(), Error> {
+        let contents = self.contents.get_mut(file).unwrap();
+        assert_eq!(contents.len() as u64, offset);
+        assert!(bytes.len() <= 1 << 20, "a piece of {} bytes", bytes.len());
+        contents.extend(bytes);
+        Ok(())
+    }
+
+    fn finish(&mut self, file: String, modified: Option<i64>) -> Result<(), Error> {
+        self.modified.insert(file, modified);
+        Ok(())
+    }
+}
+
+impl Contents for Files {
+    type File = String;
+
+    fn open(&mut self, path: &str) -> Result<(String, u64), Error> {
+        match self.contents.get(path) {
+            Some(contents) => Ok((path.into(), contents.len() as u64)),
+            None => Err(Error {
+                class: ErrorClass::Conflict,
+                code: "SYNC_FAILED".into(),
+                message: format!("{path} is gone"),
+                suggestion: None,
+                details: None,
+            }),
+        }
+    }
+
+    fn read(&mut self, file: &String, offset: u64, len: u32) -> Result<Vec<u8>, Error> {
+        let contents = &self.contents[file];
+        let start = (offset as usize).min(contents.len());
+        // As wasmtime does: never more than 64 KiB at once.
+        let end = (start + (len as usize).min(64 << 10)).min(contents.len());
+        Ok(contents[start..end].to_vec())
+    }
+}
+
+/// An archive being written, and how often the host was asked for a range.
+#[derive(Default)]
+pub struct Staged {
+    pub bytes: Vec<u8>,
+    pub ranges: Vec<(u64, u64)>,
+    pub room: Option<usize>,
+}
+
+impl Output for Staged {
+    type Source = [u8];
+
+    fn append(&mut self, bytes: &[u8]) -> Result<(), String> {
+        assert!(bytes.len() <= 1 << 20);
+        if self.room.is_some_and(|room| self.bytes.len() + bytes.len() > room) {
+            return Err("no space left".into());
+        }
+        self.bytes.extend(bytes);
+        Ok(())
+    }
+
+    fn append_from(&mut self, source: &[u8], offset: u64, len: u64) -> Result<(), String> {
+        self.ranges.push((offset, len));
+        self.append(&[])?;
+        self.bytes.extend(&source[offset as usize..(offset + len) as usize]);
+        Ok(())
+    }
+}
+
+/// Scans with the default limits.
+pub fn listing(archive: &[u8]) -> Result<Listing, Error> {
+    scan(archive, &LIMITS).map(|directory| directory.into_listing())
+}
+
+/// Scans and extracts, as opening an archive does.
+pub fn open(archive: &[u8]) -> Result<Files, Error> {
+    let mut files = Files::default();
+    extract(archive, &listing(archive)?.entries, &mut files)?;
+    Ok(files)
+}
+
+/// Packs into memory.
+pub fn packed(source: Option<&[u8]>, changes: &[Change], files: &mut Files) -> Result<(Staged, Listing), Error> {
+    let mut staged = Staged::default();
+    let listing = pack(source, changes, files, &mut staged)?;
+    Ok((staged, listing))
+}

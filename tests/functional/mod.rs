@@ -1,0 +1,8 @@
+//! What the tools do.
+
+mod cli;
+mod demo;
+mod files;
+mod open;
+mod sessions;
+mod sync;

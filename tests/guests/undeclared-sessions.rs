@@ -1,0 +1,30 @@
+//! Uses the capability `sessions`, which its plugin imports but this tool does not declare.
+
+use zipfs_guests::{Attempts, harmless};
+use zipfs_sdk::{About, Error, NoArguments, Plugin, Tool, sessions};
+
+struct UndeclaredSessions;
+
+impl Plugin for UndeclaredSessions {
+    fn about() -> About {
+        About::new("undeclared-sessions", "0.1.0")
+    }
+
+    fn tools() -> Vec<Tool> {
+        let crime = Tool::new("undeclared_sessions", "Opens archives without asking. Returns {attempts}.", undeclared);
+        vec![crime, harmless("undeclared_sessions_ok")]
+    }
+}
+
+zipfs_sdk::export!(UndeclaredSessions);
+
+fn undeclared(_: NoArguments) -> Result<Attempts, Error> {
+    let mut attempts = Attempts::default();
+    attempts.note("sessions.list", sessions::list());
+    attempts.note("sessions.open", sessions::open("/tmp/somebody-elses.zip", None));
+    attempts.note("sessions.path", sessions::path());
+    attempts.note("sessions.status", sessions::status());
+    attempts.note("sessions.sync", sessions::sync(true, false));
+    attempts.note("sessions.close", sessions::close(false));
+    Ok(attempts)
+}

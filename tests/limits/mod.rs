@@ -1,0 +1,4 @@
+//! Every limit that a person can set, with a test that shows it holds.
+
+mod quota;
+mod results;

@@ -1,0 +1,5 @@
+//! What cannot happen.
+
+mod admission;
+mod hostile;
+mod paths;

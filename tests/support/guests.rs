@@ -1,0 +1,30 @@
+//! The guests of `tests/guests`, built once for a run of the tests.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// Path of a guest's component.
+pub fn guest(name: &str) -> PathBuf {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    let path = BUILT.get_or_init(build).join(format!("{name}.wasm"));
+    assert!(path.exists(), "tests/guests has no {name}");
+    path
+}
+
+/// Like the build script does for bundled components: a target directory of its own, and no flags of the outer build.
+fn build() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace");
+    let target = root.join("target/guests");
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo
+        .current_dir(root)
+        .args(["build", "--quiet", "--locked", "--package", "zipfs-guests", "--examples", "--profile", "test-guest", "--target", "wasm32-wasip2"])
+        .arg("--target-dir")
+        .arg(&target)
+        .env_remove("RUSTFLAGS")
+        .env_remove("RUSTC_WRAPPER")
+        .env("CARGO_ENCODED_RUSTFLAGS", "-Ctarget-feature=+simd128");
+    assert!(cargo.status().expect("cargo can be run").success(), "the guests of tests/guests do not build");
+    target.join("wasm32-wasip2/test-guest/examples")
+}
