@@ -15,7 +15,8 @@ use sha2::{Digest, Sha256};
 mod engine_config;
 
 /// Folder in `components/`, and the package in it.
-const COMPONENTS: [(&str, &str); 2] = [("zipfs", "zipfs-tools"), ("archive-zip", "zipfs-archive-zip")];
+const COMPONENTS: [(&str, &str); 3] =
+    [("zipfs", "zipfs-tools"), ("archive-zip", "zipfs-archive-zip"), ("intruder", "zipfs-intruder")];
 
 const TARGET: &str = "wasm32-wasip2";
 

@@ -45,8 +45,10 @@ fn what_cannot_be_opened_says_why_and_leaves_nothing() {
 #[test]
 fn a_bomb_is_named_with_its_limit() {
     let server = Server::with(json!({"security": {"max_file_count": 3, "max_extracted_size_bytes": 1000, "max_compression_ratio": 50}}));
-    let open = |files: &[(&str, &str)]| server.call("zipfs_open", json!({"path": Archive::of(files).path()}));
-    // `Archive::of` is a temporary: the file lives until the end of the statement.
+    let open = |files: &[(&str, &str)]| {
+        let archive = Archive::of(files);
+        server.call("zipfs_open", json!({"path": archive.path()}))
+    };
     let many = open(&[("a", ""), ("b", ""), ("c", ""), ("d", "")]).fails("ZIP_BOMB_DETECTED");
     assert!(many.contains("max_file_count"), "{many}");
     let large: String = (0..1500u32).map(|n| char::from(b'a' + (n.wrapping_mul(2_654_435_761) >> 27) as u8 % 26)).collect();

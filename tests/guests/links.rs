@@ -25,6 +25,10 @@ fn links(_: NoArguments) -> Result<Attempts, Error> {
         Ok(()) | Err(ErrorCode::Exist) => {}
         Err(error) => return Err(Error::internal("NOT_CREATED", error.name())),
     }
+    // What an earlier call left would make this one fail, and look like a refusal.
+    for left in ["up", "around", "absolute", "twin", "stolen"] {
+        let _ = root.unlink_file_at(&format!("links/{left}"));
+    }
     let mut attempts = Attempts::default();
     let mut note = |what: &str, result: Result<(), ErrorCode>| attempts.note(what, result.map_err(|error| error.name()));
 

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 /// Path of a guest's component.
 pub fn guest(name: &str) -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    let path = BUILT.get_or_init(build).join(format!("{name}.wasm"));
+    let path = BUILT.get_or_init(build).join(format!("{}.wasm", name.replace('-', "_")));
     assert!(path.exists(), "tests/guests has no {name}");
     path
 }

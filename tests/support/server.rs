@@ -260,9 +260,4 @@ impl Reply {
         assert_eq!(actual, code, "{message}");
         message
     }
-
-    /// The text of the first block.
-    pub fn text(&self) -> &str {
-        self.0["result"]["content"][0]["text"].as_str().unwrap_or_default()
-    }
 }

@@ -4,6 +4,7 @@
 
 pub mod bytes;
 pub mod contract;
+mod crc;
 #[cfg(target_family = "wasm")]
 mod driver;
 pub mod extract;

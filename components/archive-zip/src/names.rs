@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use crate::contract::Error;
+use crate::crc::crc32;
 use crate::extra::Facts;
 use crate::failure::{invalid, quoted, traversal, unholdable};
 use crate::oddities::Oddities;
@@ -72,7 +73,7 @@ enum UnicodePath<'a> {
 
 fn unicode_path<'a>(body: &'a [u8], raw: &[u8]) -> UnicodePath<'a> {
     let Some((head, name)) = body.split_at_checked(5) else { return UnicodePath::Stale };
-    if head[0] != 1 || head[1..5] != crc32fast::hash(raw).to_le_bytes() {
+    if head[0] != 1 || head[1..5] != crc32(raw).to_le_bytes() {
         return UnicodePath::Stale;
     }
     match std::str::from_utf8(name) {
@@ -169,7 +170,7 @@ mod tests {
     }
 
     fn unicode(raw: &[u8], name: &[u8]) -> Vec<u8> {
-        [&[1], &crc32fast::hash(raw).to_le_bytes()[..], name].concat()
+        [&[1], &crc32(raw).to_le_bytes()[..], name].concat()
     }
 
     #[test]

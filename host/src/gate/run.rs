@@ -46,7 +46,7 @@ impl Gate {
     /// The resources of all plugins, plugin by plugin.
     pub async fn list_resources(&self) -> Result<Vec<ResourceEntry>, Failure> {
         let mut all = Vec::new();
-        for plugin in self.offering(|plugin| plugin.description.has_resources) {
+        for plugin in self.offering(|plugin| plugin.description.has_resources).await {
             all.extend(
                 self.read_from(&plugin, Audience::default(), |store, compiled| {
                     Box::pin(async move {
@@ -62,7 +62,7 @@ impl Gate {
 
     pub async fn list_resource_templates(&self) -> Result<Vec<ResourceTemplate>, Failure> {
         let mut all = Vec::new();
-        for plugin in self.offering(|plugin| plugin.description.has_resources) {
+        for plugin in self.offering(|plugin| plugin.description.has_resources).await {
             all.extend(
                 self.read_from(&plugin, Audience::default(), |store, compiled| {
                     Box::pin(async move {
@@ -78,7 +78,7 @@ impl Gate {
 
     /// Reads a resource from the first plugin that knows it.
     pub async fn read_resource(&self, uri: &str) -> Result<Vec<ResourceContents>, Failure> {
-        for plugin in self.offering(|plugin| plugin.description.has_resources) {
+        for plugin in self.offering(|plugin| plugin.description.has_resources).await {
             let wanted = uri.to_owned();
             let read = self
                 .read_from(&plugin, Audience::default(), move |store, compiled| {
@@ -100,7 +100,7 @@ impl Gate {
 
     pub async fn list_prompts(&self) -> Result<Vec<Prompt>, Failure> {
         let mut all = Vec::new();
-        for plugin in self.offering(|plugin| plugin.description.has_prompts) {
+        for plugin in self.offering(|plugin| plugin.description.has_prompts).await {
             all.extend(self.prompts_of(&plugin).await?);
         }
         Ok(all)
@@ -108,7 +108,7 @@ impl Gate {
 
     /// Fills a prompt in. Arguments that it requires are checked here.
     pub async fn get_prompt(&self, name: &str, arguments: Vec<(String, String)>) -> Result<FilledPrompt, Failure> {
-        for plugin in self.offering(|plugin| plugin.description.has_prompts) {
+        for plugin in self.offering(|plugin| plugin.description.has_prompts).await {
             let Some(prompt) = self.prompts_of(&plugin).await?.into_iter().find(|prompt| prompt.name == name) else { continue };
             let given = |wanted: &str| arguments.iter().any(|(name, _)| name == wanted);
             if let Some(missing) = prompt.arguments.iter().find(|argument| argument.required && !given(&argument.name)) {
@@ -138,7 +138,7 @@ impl Gate {
 
     /// What could stand for an argument, from the first plugin that has a proposal.
     pub async fn complete(&self, target: Target, name: &str, value: &str, filled_in: Vec<(String, String)>) -> Result<Proposals, Failure> {
-        for plugin in self.offering(|plugin| plugin.description.has_completions) {
+        for plugin in self.offering(|plugin| plugin.description.has_completions).await {
             let (target, name, value, filled_in) = (target.clone(), name.to_owned(), value.to_owned(), filled_in.clone());
             let proposed = self
                 .read_from(&plugin, Audience::default(), move |store, compiled| {
@@ -157,7 +157,9 @@ impl Gate {
         Ok(Proposals { values: Vec::new(), total: Some(0), has_more: false })
     }
 
-    fn offering(&self, has: impl Fn(&Plugin) -> bool) -> Vec<Arc<Plugin>> {
+    /// The plugins that have something, those that were just added included.
+    async fn offering(&self, has: impl Fn(&Plugin) -> bool) -> Vec<Arc<Plugin>> {
+        self.refresh().await;
         self.registry().plugins.iter().filter(|plugin| has(plugin)).cloned().collect()
     }
 

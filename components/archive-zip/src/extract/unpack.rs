@@ -4,6 +4,7 @@ use zlib_rs::{Inflate, InflateFlush, Status};
 
 use crate::bytes::{Bytes, Window};
 use crate::contract::{Entry, Error};
+use crate::crc::Crc32;
 use crate::failure::{bomb, internal, invalid, quoted};
 use crate::fields::method;
 
@@ -33,7 +34,7 @@ impl Unpacker {
         entry: &Entry,
         mut emit: impl FnMut(&[u8]) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let mut crc = crc32fast::Hasher::new();
+        let mut crc = Crc32::new();
         let emit = |piece: &[u8]| {
             crc.update(piece);
             emit(piece)
@@ -43,7 +44,7 @@ impl Unpacker {
             method::DEFLATED => self.inflate(window, at, entry, emit)?,
             other => return Err(internal(format!("entry {} has method {other}, which the scan refuses", quoted(&entry.raw_name)))),
         }
-        if crc.finalize() != entry.crc32 {
+        if crc.value() != entry.crc32 {
             return Err(invalid(format!("entry {} is damaged: its checksum is wrong", quoted(&entry.raw_name))));
         }
         Ok(())

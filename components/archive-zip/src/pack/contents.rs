@@ -6,6 +6,7 @@ use super::header::Header;
 use super::staging::Staging;
 use super::{Contents, Output};
 use crate::contract::{EntryKind, Error, NewEntry};
+use crate::crc::{Crc32, crc32};
 use crate::failure::{internal, moved_on, quoted};
 use crate::fields::{DESCRIPTOR_SIGNATURE, IN_ZIP64, flag, method};
 
@@ -96,7 +97,7 @@ impl<'a, C: Contents> Packer<'a, C> {
         let is_compressed = wish == Wish::Deflated || (wish == Wish::Smaller && compressed.len() < contents.len());
         let written = if is_compressed { &compressed } else { &contents };
         let measured =
-            Measured { crc32: crc32fast::hash(&contents), size: contents.len() as u64, compressed_size: written.len() as u64 };
+            Measured { crc32: crc32(&contents), size: contents.len() as u64, compressed_size: written.len() as u64 };
         header.method = if is_compressed { method::DEFLATED } else { method::STORED };
         staging.write(&header.local(Some(&measured), false)?)?;
         staging.write(written)?;
@@ -110,20 +111,20 @@ impl<'a, C: Contents> Packer<'a, C> {
         input: &Input<C::File>,
         header: &mut Header,
     ) -> Result<Measured, Error> {
-        let mut crc = crc32fast::Hasher::new();
+        let mut crc = Crc32::new();
         self.each_piece(input, |_, piece, _| {
             crc.update(piece);
             Ok(())
         })?;
-        let measured = Measured { crc32: crc.finalize(), size: input.size, compressed_size: input.size };
+        let measured = Measured { crc32: crc.value(), size: input.size, compressed_size: input.size };
         header.method = method::STORED;
         staging.write(&header.local(Some(&measured), input.size >= u64::from(IN_ZIP64))?)?;
-        let mut crc = crc32fast::Hasher::new();
+        let mut crc = Crc32::new();
         self.each_piece(input, |_, piece, _| {
             crc.update(piece);
             staging.write(piece)
         })?;
-        if crc.finalize() != measured.crc32 {
+        if crc.value() != measured.crc32 {
             return Err(input.changed());
         }
         Ok(measured)
@@ -140,13 +141,13 @@ impl<'a, C: Contents> Packer<'a, C> {
         header.flags |= flag::DESCRIPTOR;
         staging.write(&header.local(None, is_wide)?)?;
         let start = staging.position();
-        let mut crc = crc32fast::Hasher::new();
+        let mut crc = Crc32::new();
         self.deflate.reset();
         self.each_piece(input, |packer, piece, is_last| {
             crc.update(piece);
             packer.compress(piece, is_last, |compressed| staging.write(compressed))
         })?;
-        let measured = Measured { crc32: crc.finalize(), size: input.size, compressed_size: staging.position() - start };
+        let measured = Measured { crc32: crc.value(), size: input.size, compressed_size: staging.position() - start };
         staging.write(&descriptor(&measured, is_wide))?;
         Ok(measured)
     }
