@@ -72,12 +72,18 @@ fn ensure_target() -> Result<()> {
     if added.is_ok_and(|status| status.success()) && is_there() {
         return Ok(());
     }
-    bail!("the Rust target {TARGET} is not installed and could not be added; run this, then build again:\n\n    rustup target add {TARGET}\n");
+    bail!(
+        "the Rust target {TARGET} is not installed and could not be added; run this, then build again:\n\n    rustup target add {TARGET}\n"
+    );
 }
 
 fn build_components(root: &Path, target_dir: &Path) -> Result<()> {
     let mut cargo = Command::new(variable("CARGO")?);
-    cargo.current_dir(root).args(["build", "--locked", "--profile", "guest", "--target", TARGET]).arg("--target-dir").arg(target_dir);
+    cargo
+        .current_dir(root)
+        .args(["build", "--locked", "--profile", "guest", "--target", TARGET])
+        .arg("--target-dir")
+        .arg(target_dir);
     for (_, package) in COMPONENTS {
         cargo.args(["--package", package]);
     }
@@ -85,7 +91,17 @@ fn build_components(root: &Path, target_dir: &Path) -> Result<()> {
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
         let leaks = text.starts_with("CARGO_BUILD_") || text.starts_with("CARGO_PROFILE_") || text.starts_with("CARGO_TARGET_");
-        let fixed = ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER", "CLIPPY_ARGS", "RUSTC", "RUSTDOC", "TARGET", "HOST"];
+        let fixed = [
+            "RUSTFLAGS",
+            "CARGO_ENCODED_RUSTFLAGS",
+            "RUSTC_WRAPPER",
+            "RUSTC_WORKSPACE_WRAPPER",
+            "CLIPPY_ARGS",
+            "RUSTC",
+            "RUSTDOC",
+            "TARGET",
+            "HOST",
+        ];
         if leaks || fixed.contains(&&*text) {
             cargo.env_remove(&name);
         }

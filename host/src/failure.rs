@@ -166,10 +166,7 @@ mod tests {
             failure.render(Shape::Coded),
             json!({"code": "INVALID_PARAMS", "error": "`path` is missing.", "suggestion": "Give a path."})
         );
-        assert_eq!(
-            failure.render(Shape::Titled),
-            json!({"error": "INVALID_PARAMS", "message": "`path` is missing. Give a path."})
-        );
+        assert_eq!(failure.render(Shape::Titled), json!({"error": "INVALID_PARAMS", "message": "`path` is missing. Give a path."}));
     }
 
     #[test]

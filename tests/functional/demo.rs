@@ -15,7 +15,16 @@ fn the_demonstration_runs_and_leaves_nothing() {
         .unwrap();
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
-    for part in ["zipfs_open", "zipfs_read", "zipfs_sync", "TIMEOUT", "LIMIT_EXCEEDED", "claude mcp add", ".cursor/mcp.json", ".vscode/mcp.json"] {
+    for part in [
+        "zipfs_open",
+        "zipfs_read",
+        "zipfs_sync",
+        "TIMEOUT",
+        "LIMIT_EXCEEDED",
+        "claude mcp add",
+        ".cursor/mcp.json",
+        ".vscode/mcp.json",
+    ] {
         assert!(text.contains(part), "{part} is missing in\n{text}");
     }
     assert!(!text.contains("not stopped"), "{text}");

@@ -36,9 +36,9 @@ fn ls_lists_as_documented() {
 fn read_returns_ranges_and_never_half_a_character() {
     let server = Server::start();
     let session = server.open(&Archive::of(&[("t.txt", "aäöü€x"), ("d/e.txt", "")]));
-    session.call("zipfs_read", json!({"path": "t.txt"})).is(
-        json!({"content": "aäöü€x", "size_bytes": 11, "encoding": "utf-8", "total_size_bytes": 11, "eof": true}),
-    );
+    session
+        .call("zipfs_read", json!({"path": "t.txt"}))
+        .is(json!({"content": "aäöü€x", "size_bytes": 11, "encoding": "utf-8", "total_size_bytes": 11, "eof": true}));
     // The limit falls into the middle of `ä`, so one byte less comes back.
     let part = session.call("zipfs_read", json!({"path": "t.txt", "limit": 2})).value();
     assert_eq!((&part["content"], &part["size_bytes"], &part["eof"]), (&json!("a"), &json!(1), &json!(false)));

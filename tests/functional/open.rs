@@ -44,7 +44,8 @@ fn what_cannot_be_opened_says_why_and_leaves_nothing() {
 
 #[test]
 fn a_bomb_is_named_with_its_limit() {
-    let server = Server::with(json!({"security": {"max_file_count": 3, "max_extracted_size_bytes": 1000, "max_compression_ratio": 50}}));
+    let server =
+        Server::with(json!({"security": {"max_file_count": 3, "max_extracted_size_bytes": 1000, "max_compression_ratio": 50}}));
     let open = |files: &[(&str, &str)]| {
         let archive = Archive::of(files);
         server.call("zipfs_open", json!({"path": archive.path()}))
@@ -116,13 +117,12 @@ fn modes_are_kept_within_bounds() {
 #[test]
 fn thousands_of_files_come_out_whole_and_progress_is_reported() {
     let server = Server::start();
-    let names: Vec<(String, String)> = (0..3000).map(|n| (format!("d{}/f{n}.txt", n % 37), format!("contents of {n}\n").repeat(n % 50))).collect();
+    let names: Vec<(String, String)> =
+        (0..3000).map(|n| (format!("d{}/f{n}.txt", n % 37), format!("contents of {n}\n").repeat(n % 50))).collect();
     let files: Vec<(&str, &str)> = names.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
     let archive = Archive::of(&files);
-    let id = server.begin(
-        "tools/call",
-        json!({"name": "zipfs_open", "arguments": {"path": archive.path()}, "_meta": {"progressToken": "t"}}),
-    );
+    let id = server
+        .begin("tools/call", json!({"name": "zipfs_open", "arguments": {"path": archive.path()}, "_meta": {"progressToken": "t"}}));
     let answer = server.answer(id);
     let opened = &answer["result"]["structuredContent"];
     assert_eq!(opened["file_count"], 3000, "{answer}");

@@ -18,9 +18,9 @@ fn status_sees_contents_not_times() {
     std::fs::File::options().append(true).open(&edited).unwrap().set_modified(before).unwrap();
     std::fs::remove_file(session.path.join("c.txt")).unwrap();
     session.call("zipfs_write", json!({"path": "d/e.txt", "content": "new"})).value();
-    session.call("zipfs_status", json!({})).is(
-        json!({"modified": ["b.txt"], "added": ["d/e.txt"], "deleted": ["c.txt"], "unchanged_count": 1}),
-    );
+    session
+        .call("zipfs_status", json!({}))
+        .is(json!({"modified": ["b.txt"], "added": ["d/e.txt"], "deleted": ["c.txt"], "unchanged_count": 1}));
 }
 
 #[test]

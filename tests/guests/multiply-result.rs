@@ -16,7 +16,10 @@ impl Plugin for MultiplyResult {
 
     fn tools() -> Vec<zipfs_sdk::Tool> {
         let answer = |_: NoArguments| Ok(zipfs_sdk::Outcome::new());
-        vec![zipfs_sdk::Tool::new("multiply_result", "Answers with a gigabyte.", answer), zipfs_guests::harmless("multiply_result_ok")]
+        vec![
+            zipfs_sdk::Tool::new("multiply_result", "Answers with a gigabyte.", answer),
+            zipfs_guests::harmless("multiply_result_ok"),
+        ]
     }
 }
 

@@ -13,7 +13,8 @@ impl Plugin for TinyWrites {
     }
 
     fn tools() -> Vec<Tool> {
-        let crime = Tool::new("tiny_writes", "Appends byte by byte, ten million times. Returns {taken, error}.", tiny_writes).writes();
+        let crime =
+            Tool::new("tiny_writes", "Appends byte by byte, ten million times. Returns {taken, error}.", tiny_writes).writes();
         vec![crime, harmless("tiny_writes_ok")]
     }
 }

@@ -25,7 +25,9 @@ fn writes_stop_at_the_quota_and_go_on_after_a_deletion() {
 fn files_are_counted() {
     let server = server();
     let session = server.open(&Archive::of(&[("a.txt", "1")]));
-    let made = (0..20).take_while(|n| session.call("zipfs_write", json!({"path": format!("f{n}"), "content": ""})).0["result"]["isError"] != true).count();
+    let made = (0..20)
+        .take_while(|n| session.call("zipfs_write", json!({"path": format!("f{n}"), "content": ""})).0["result"]["isError"] != true)
+        .count();
     assert_eq!(made, 9);
     session.call("zipfs_write", json!({"path": "d/e/f", "content": ""})).fails("LIMIT_EXCEEDED");
     // Replacing one is not making one more, once there is room to prepare it.

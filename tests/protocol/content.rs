@@ -95,8 +95,12 @@ fn progress_comes_before_the_result_and_only_if_asked_for() {
     assert!(server.others().iter().all(|message| message["method"] != "notifications/progress"));
     let id = server.begin("tools/call", json!({"name": "show_progress", "arguments": {}, "_meta": {"progressToken": 7}}));
     server.answer(id);
-    let reports: Vec<Value> =
-        server.others().into_iter().filter(|message| message["method"] == "notifications/progress").map(|message| message["params"].clone()).collect();
+    let reports: Vec<Value> = server
+        .others()
+        .into_iter()
+        .filter(|message| message["method"] == "notifications/progress")
+        .map(|message| message["params"].clone())
+        .collect();
     let done: Vec<f64> = reports.iter().map(|report| report["progress"].as_f64().unwrap()).collect();
     assert_eq!(done, [0.0, 50.0, 100.0]);
     assert!(reports.iter().all(|report| report["progressToken"] == 7 && report["total"] == 100.0));

@@ -44,7 +44,8 @@ fn the_stateless_revision_needs_no_handshake() {
     assert!(result["supportedVersions"].as_array().unwrap().contains(&json!("2026-07-28")), "{found}");
     assert!(result["capabilities"]["tools"].is_object());
     let archive = Archive::of(&[("a.txt", "1")]);
-    let called = server.request("tools/call", modern(json!({"name": "zipfs_open", "arguments": {"path": archive.path()}}), json!({})));
+    let called =
+        server.request("tools/call", modern(json!({"name": "zipfs_open", "arguments": {"path": archive.path()}}), json!({})));
     let result = &called["result"];
     assert_eq!(result["resultType"], "complete", "{called}");
     assert_eq!(result["structuredContent"]["file_count"], 1);
@@ -89,7 +90,10 @@ fn tools_are_listed_in_order_with_all_hints() {
     assert!(names.is_sorted(), "{names:?}");
     for tool in tools {
         let name = tool["name"].as_str().unwrap();
-        assert!(name.len() <= 64 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-'), "{name}");
+        assert!(
+            name.len() <= 64 && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-'),
+            "{name}"
+        );
         for hint in ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"] {
             assert!(tool["annotations"][hint].is_boolean(), "{name} has no {hint}");
         }
@@ -103,6 +107,7 @@ fn tools_are_listed_in_order_with_all_hints() {
     assert_eq!(hint("zipfs_write", "readOnlyHint"), false);
     assert_eq!(hint("zipfs_write", "destructiveHint"), true);
     assert_eq!(hint("zipfs_close", "destructiveHint"), true);
-    let session = |name: &str| tools.iter().find(|tool| tool["name"] == name).unwrap()["inputSchema"]["properties"].get("session").is_some();
+    let session =
+        |name: &str| tools.iter().find(|tool| tool["name"] == name).unwrap()["inputSchema"]["properties"].get("session").is_some();
     assert!(session("zipfs_read") && session("zipfs_close") && !session("zipfs_open") && !session("zipfs_sessions"));
 }

@@ -61,7 +61,8 @@ fn the_inspector_lists_and_calls_in_both_eras() {
         let archive = Archive::of(&[("a.txt", "hello from the archive")]);
         let path = format!("path={}", archive.path().display());
         Zipfs(data.path()).ok(&["call", "zipfs_open", "--arg", &path]);
-        let read = inspect(&bin, data.path(), era, &["--method", "tools/call", "--tool-name", "zipfs_read", "--tool-arg", "path=a.txt"]);
+        let read =
+            inspect(&bin, data.path(), era, &["--method", "tools/call", "--tool-name", "zipfs_read", "--tool-arg", "path=a.txt"]);
         assert!(read.to_string().contains("hello from the archive"), "{era}: {read}");
     }
 }

@@ -8,10 +8,7 @@ use crate::support::Server;
 #[test]
 fn clients_of_both_eras_are_told() {
     let server = Server::start();
-    let id = server.begin(
-        "subscriptions/listen",
-        modern(json!({"notifications": {"toolsListChanged": true}}), json!({})),
-    );
+    let id = server.begin("subscriptions/listen", modern(json!({"notifications": {"toolsListChanged": true}}), json!({})));
     server.wait("the acknowledgement", |message| message["method"] == "notifications/subscriptions/acknowledged");
     server.add("noop");
     let changed = |message: &serde_json::Value| message["method"] == "notifications/tools/list_changed";

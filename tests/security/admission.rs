@@ -55,7 +55,12 @@ fn imposters_are_refused() {
 #[test]
 fn what_is_no_component_is_refused() {
     let data = tempfile::tempdir().unwrap();
-    for (name, bytes) in [("empty.wasm", &b""[..]), ("text.wasm", b"hello"), ("module.wasm", b"\0asm\x01\0\0\0"), ("component.wasm", b"\0asm\x0d\0\x01\0")] {
+    for (name, bytes) in [
+        ("empty.wasm", &b""[..]),
+        ("text.wasm", b"hello"),
+        ("module.wasm", b"\0asm\x01\0\0\0"),
+        ("component.wasm", b"\0asm\x0d\0\x01\0"),
+    ] {
         let path = data.path().join(name);
         std::fs::write(&path, bytes).unwrap();
         Zipfs(data.path()).fails(&["plugin", "add", "--yes", path.to_str().unwrap()], 1);
@@ -72,7 +77,11 @@ fn a_component_that_was_exchanged_is_not_run() {
     // What was compiled when the plugin was admitted is bound to its digest and still runs; the other component never does.
     server.call("noop", json!({})).value();
     let cache = server.data().join("cache");
-    for entry in std::fs::read_dir(cache).unwrap().map(Result::unwrap).filter(|entry| entry.path().extension().is_some_and(|end| end == "cwasm")) {
+    for entry in std::fs::read_dir(cache)
+        .unwrap()
+        .map(Result::unwrap)
+        .filter(|entry| entry.path().extension().is_some_and(|end| end == "cwasm"))
+    {
         std::fs::remove_file(entry.path()).unwrap();
     }
     server.cli().fails(&["call", "noop"], 5);

@@ -24,14 +24,55 @@ use Verdict::{Invalid, Literal, Refused, Root};
 fn table() -> Vec<(String, Verdict)> {
     let long = |length: usize| "n".repeat(length);
     let fixed = [
-        ("..", Refused), ("../x", Refused), ("a/../x", Refused), ("a/../../x", Refused), ("./../x", Refused), ("/x", Refused),
-        ("//x", Refused), ("/", Root), (".", Root), ("./", Root), ("", Root), ("..\\x", Refused), ("a\\..\\b", Refused), ("C:x", Refused), ("C:\\x", Refused),
-        ("\\\\srv\\x", Refused), ("\\\\?\\C:\\x", Refused), ("%2e%2e/x", Literal), ("..%2fx", Literal), ("..%5cx", Literal), ("%00", Literal),
-        ("\u{ff0e}\u{ff0e}/x", Literal), ("\u{2025}/x", Literal), ("a\u{2215}b", Literal), ("a\u{ff0f}b", Literal),
-        (".\u{200b}./x", Literal), ("x\0", Refused), ("a\0b", Refused), ("\0", Refused), ("a\nb", Refused), ("a\rb", Refused), ("a\u{1b}b", Refused),
-        ("a\u{7f}b", Refused), ("con", Literal), ("nul.txt", Literal), ("trailing.", Literal), ("trailing ", Literal), ("..foo", Literal),
-        ("...", Literal), ("a..b", Literal), ("~/x", Literal), ("$HOME/x", Literal), ("-rf", Literal), ("../other/contents/secret.txt", Refused),
-        ("/proc/self/cwd", Refused), ("/proc/self/root/etc/passwd", Refused), ("/etc/passwd", Refused), ("e\u{301}", Literal), ("\u{e9}", Literal),
+        ("..", Refused),
+        ("../x", Refused),
+        ("a/../x", Refused),
+        ("a/../../x", Refused),
+        ("./../x", Refused),
+        ("/x", Refused),
+        ("//x", Refused),
+        ("/", Root),
+        (".", Root),
+        ("./", Root),
+        ("", Root),
+        ("..\\x", Refused),
+        ("a\\..\\b", Refused),
+        ("C:x", Refused),
+        ("C:\\x", Refused),
+        ("\\\\srv\\x", Refused),
+        ("\\\\?\\C:\\x", Refused),
+        ("%2e%2e/x", Literal),
+        ("..%2fx", Literal),
+        ("..%5cx", Literal),
+        ("%00", Literal),
+        ("\u{ff0e}\u{ff0e}/x", Literal),
+        ("\u{2025}/x", Literal),
+        ("a\u{2215}b", Literal),
+        ("a\u{ff0f}b", Literal),
+        (".\u{200b}./x", Literal),
+        ("x\0", Refused),
+        ("a\0b", Refused),
+        ("\0", Refused),
+        ("a\nb", Refused),
+        ("a\rb", Refused),
+        ("a\u{1b}b", Refused),
+        ("a\u{7f}b", Refused),
+        ("con", Literal),
+        ("nul.txt", Literal),
+        ("trailing.", Literal),
+        ("trailing ", Literal),
+        ("..foo", Literal),
+        ("...", Literal),
+        ("a..b", Literal),
+        ("~/x", Literal),
+        ("$HOME/x", Literal),
+        ("-rf", Literal),
+        ("../other/contents/secret.txt", Refused),
+        ("/proc/self/cwd", Refused),
+        ("/proc/self/root/etc/passwd", Refused),
+        ("/etc/passwd", Refused),
+        ("e\u{301}", Literal),
+        ("\u{e9}", Literal),
     ];
     let mut all: Vec<(String, Verdict)> = fixed.into_iter().map(|(path, verdict)| (path.to_owned(), verdict)).collect();
     all.extend([
@@ -84,7 +125,8 @@ fn every_path_argument_is_in_the_table() {
     let tools = server.request("tools/list", json!({}))["result"]["tools"].clone();
     for tool in tools.as_array().unwrap() {
         let properties = tool["inputSchema"]["properties"].as_object().cloned().unwrap_or_default();
-        let marked: Vec<&String> = properties.iter().filter(|(_, schema)| schema["x-zipfs-path"] == true).map(|(name, _)| name).collect();
+        let marked: Vec<&String> =
+            properties.iter().filter(|(_, schema)| schema["x-zipfs-path"] == true).map(|(name, _)| name).collect();
         let name = tool["name"].as_str().unwrap();
         let tested = TOOLS.iter().any(|(tested, _)| *tested == name);
         assert_eq!(marked.len(), usize::from(tested), "{name} has path arguments {marked:?}");
@@ -101,7 +143,9 @@ fn no_path_leads_out() {
     let session = Session { server: &server, id: "ws".into(), path: opened["workspace_path"].as_str().unwrap().into() };
     let outside = || {
         let mut all = snapshot(server.data());
-        all.retain(|path, _| !path.starts_with(&session.path) && path.file_name().is_none_or(|name| name != "usage" && name != ".usage"));
+        all.retain(|path, _| {
+            !path.starts_with(&session.path) && path.file_name().is_none_or(|name| name != "usage" && name != ".usage")
+        });
         all.extend(snapshot(archive.dir()));
         all
     };
@@ -137,7 +181,12 @@ fn links_in_a_workspace_do_not_lead_out() {
     let session = server.open(&Archive::of(&[("a.txt", "1")]));
     let outside = tempfile::tempdir().unwrap();
     std::fs::write(outside.path().join("secret.txt"), "TOP SECRET").unwrap();
-    let links = [("file", outside.path().join("secret.txt")), ("dir", outside.path().to_owned()), ("up", "..".into()), ("dangling", outside.path().join("new"))];
+    let links = [
+        ("file", outside.path().join("secret.txt")),
+        ("dir", outside.path().to_owned()),
+        ("up", "..".into()),
+        ("dangling", outside.path().join("new")),
+    ];
     for (name, target) in &links {
         std::os::unix::fs::symlink(target, session.path.join(name)).unwrap();
     }

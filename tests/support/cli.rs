@@ -9,7 +9,11 @@ pub struct Zipfs<'a>(pub &'a Path);
 impl Zipfs<'_> {
     pub fn command(&self) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_zipfs"));
-        command.env_clear().env("PATH", std::env::var_os("PATH").unwrap_or_default()).env("ZIPFS_DATA_DIR", self.0).env("NO_COLOR", "1");
+        command
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("ZIPFS_DATA_DIR", self.0)
+            .env("NO_COLOR", "1");
         command
     }
 

@@ -19,7 +19,18 @@ fn build() -> PathBuf {
     let mut cargo = Command::new(env!("CARGO"));
     cargo
         .current_dir(root)
-        .args(["build", "--quiet", "--locked", "--package", "zipfs-guests", "--examples", "--profile", "test-guest", "--target", "wasm32-wasip2"])
+        .args([
+            "build",
+            "--quiet",
+            "--locked",
+            "--package",
+            "zipfs-guests",
+            "--examples",
+            "--profile",
+            "test-guest",
+            "--target",
+            "wasm32-wasip2",
+        ])
         .arg("--target-dir")
         .arg(&target)
         .env_remove("RUSTFLAGS")

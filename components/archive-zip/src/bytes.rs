@@ -56,7 +56,9 @@ impl<'a, B: Bytes + ?Sized> Window<'a, B> {
     pub fn get(&mut self, offset: u64, len: usize) -> Result<&[u8], Error> {
         let end = offset.checked_add(len as u64).filter(|&end| end <= self.size && len <= MAX_READ);
         if end.is_none() {
-            return Err(invalid(format!("the archive ends before byte {offset} + {len}: it is cut off, or an offset in it is wrong")));
+            return Err(invalid(format!(
+                "the archive ends before byte {offset} + {len}: it is cut off, or an offset in it is wrong"
+            )));
         }
         if !self.holds(offset, len) {
             self.move_to(offset, len);
@@ -78,7 +80,9 @@ impl<'a, B: Bytes + ?Sized> Window<'a, B> {
     }
 
     fn holds(&self, offset: u64, len: usize) -> bool {
-        offset >= self.start && offset - self.start <= self.held.len() as u64 && len <= self.held.len() - (offset - self.start) as usize
+        offset >= self.start
+            && offset - self.start <= self.held.len() as u64
+            && len <= self.held.len() - (offset - self.start) as usize
     }
 
     fn move_to(&mut self, offset: u64, len: usize) {

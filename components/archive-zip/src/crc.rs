@@ -53,9 +53,8 @@ pub fn crc32(bytes: &[u8]) -> u32 {
 fn step(state: u32, block: &[u8; 16]) -> u32 {
     let block = u128::from_le_bytes(*block) ^ u128::from(state);
     let (low, high) = (block as u64, (block >> 64) as u64);
-    let look = |half: u64, first: usize| {
-        (0..8).fold(0, |mixed, byte| mixed ^ STEP[first - byte][usize::from((half >> (8 * byte)) as u8)])
-    };
+    let look =
+        |half: u64, first: usize| (0..8).fold(0, |mixed, byte| mixed ^ STEP[first - byte][usize::from((half >> (8 * byte)) as u8)]);
     look(low, 15) ^ look(high, 7)
 }
 

@@ -48,7 +48,7 @@ fn find_contents<B: Bytes + ?Sized>(window: &mut Window<B>, entry: &Entry) -> Re
     {
         window.get(entry.offset, span)?;
     }
-    let header_len = LocalHeader::read(window, entry.offset)?.len();
+    let header_len = LocalHeader::read(window, entry.offset)?.contents_at();
     let needed = header_len.checked_add(entry.compressed_size);
     if needed.is_none_or(|needed| needed > entry.span) {
         return Err(invalid("is not where the listing says it is"));

@@ -7,8 +7,8 @@ pub mod contract;
 mod crc;
 #[cfg(target_family = "wasm")]
 mod driver;
-pub mod extract;
 mod extra;
+pub mod extract;
 mod failure;
 mod fields;
 pub mod names;

@@ -39,7 +39,11 @@ pub fn read_name(raw: &[u8], is_utf8: bool, facts: &Facts) -> Result<Name, Error
             plain
         }
         Some(UnicodePath::Name(name)) if is_utf8 && name != plain => {
-            return Err(invalid(format!("entry {} has a different name {} in its extra field", quoted(raw), quoted(name.as_bytes()))));
+            return Err(invalid(format!(
+                "entry {} has a different name {} in its extra field",
+                quoted(raw),
+                quoted(name.as_bytes())
+            )));
         }
         Some(UnicodePath::Name(name)) => {
             // A reader that does not know the field sees the other name: that one may not lead outside either.
@@ -119,7 +123,10 @@ fn judge<'a>(name: &'a str, oddities: &mut Oddities) -> Result<(&'a str, bool), 
     let mut depth = 0;
     for component in path.split('/') {
         if matches!(component, "" | ".") {
-            return Err(invalid(format!("entry {} has an empty or `.` component, so its path can be read in two ways", quoted(bytes))));
+            return Err(invalid(format!(
+                "entry {} has an empty or `.` component, so its path can be read in two ways",
+                quoted(bytes)
+            )));
         }
         if component.len() > MAX_COMPONENT {
             return Err(unholdable(format!("entry {} has a component of more than {MAX_COMPONENT} bytes", quoted(bytes))));
@@ -130,7 +137,10 @@ fn judge<'a>(name: &'a str, oddities: &mut Oddities) -> Result<(&'a str, bool), 
         depth += 1;
     }
     if path.len() > MAX_PATH || depth > MAX_DEPTH {
-        return Err(unholdable(format!("entry {} is longer than {MAX_PATH} bytes or deeper than {MAX_DEPTH} levels", quoted(bytes))));
+        return Err(unholdable(format!(
+            "entry {} is longer than {MAX_PATH} bytes or deeper than {MAX_DEPTH} levels",
+            quoted(bytes)
+        )));
     }
     Ok((path, is_directory))
 }
@@ -147,11 +157,12 @@ fn is_reserved_by_windows(component: &str) -> bool {
 /// DOS code page 437. Below 0x80 it is ASCII; its pictures for control characters do not matter, since those are refused.
 fn cp437(byte: u8) -> char {
     const UPPER: [char; 128] = [
-        'Ç', 'ü', 'é', 'â', 'ä', 'à', 'å', 'ç', 'ê', 'ë', 'è', 'ï', 'î', 'ì', 'Ä', 'Å', 'É', 'æ', 'Æ', 'ô', 'ö', 'ò', 'û', 'ù', 'ÿ', 'Ö',
-        'Ü', '¢', '£', '¥', '₧', 'ƒ', 'á', 'í', 'ó', 'ú', 'ñ', 'Ñ', 'ª', 'º', '¿', '⌐', '¬', '½', '¼', '¡', '«', '»', '░', '▒', '▓', '│',
-        '┤', '╡', '╢', '╖', '╕', '╣', '║', '╗', '╝', '╜', '╛', '┐', '└', '┴', '┬', '├', '─', '┼', '╞', '╟', '╚', '╔', '╩', '╦', '╠', '═',
-        '╬', '╧', '╨', '╤', '╥', '╙', '╘', '╒', '╓', '╫', '╪', '┘', '┌', '█', '▄', '▌', '▐', '▀', 'α', 'ß', 'Γ', 'π', 'Σ', 'σ', 'µ', 'τ',
-        'Φ', 'Θ', 'Ω', 'δ', '∞', 'φ', 'ε', '∩', '≡', '±', '≥', '≤', '⌠', '⌡', '÷', '≈', '°', '∙', '·', '√', 'ⁿ', '²', '■', '\u{a0}',
+        'Ç', 'ü', 'é', 'â', 'ä', 'à', 'å', 'ç', 'ê', 'ë', 'è', 'ï', 'î', 'ì', 'Ä', 'Å', 'É', 'æ', 'Æ', 'ô', 'ö', 'ò', 'û', 'ù',
+        'ÿ', 'Ö', 'Ü', '¢', '£', '¥', '₧', 'ƒ', 'á', 'í', 'ó', 'ú', 'ñ', 'Ñ', 'ª', 'º', '¿', '⌐', '¬', '½', '¼', '¡', '«', '»',
+        '░', '▒', '▓', '│', '┤', '╡', '╢', '╖', '╕', '╣', '║', '╗', '╝', '╜', '╛', '┐', '└', '┴', '┬', '├', '─', '┼', '╞', '╟',
+        '╚', '╔', '╩', '╦', '╠', '═', '╬', '╧', '╨', '╤', '╥', '╙', '╘', '╒', '╓', '╫', '╪', '┘', '┌', '█', '▄', '▌', '▐', '▀',
+        'α', 'ß', 'Γ', 'π', 'Σ', 'σ', 'µ', 'τ', 'Φ', 'Θ', 'Ω', 'δ', '∞', 'φ', 'ε', '∩', '≡', '±', '≥', '≤', '⌠', '⌡', '÷', '≈',
+        '°', '∙', '·', '√', 'ⁿ', '²', '■', '\u{a0}',
     ];
     if byte < 0x80 { char::from(byte) } else { UPPER[usize::from(byte - 0x80)] }
 }
@@ -176,8 +187,28 @@ mod tests {
     #[test]
     fn names_that_lead_outside_are_refused() {
         for raw in [
-            "..", "../x", "a/../x", "a/..", "./../x", "/x", "//x", "/", "\\x", "..\\x", "a\\..\\x", "a/..\\x", "..\\/hello", "\\\\srv\\x", "C:x",
-            "C:\\x", "c:/x", "a\0b", "\0", "a\nb", "a\x7f", "\x1b[2J",
+            "..",
+            "../x",
+            "a/../x",
+            "a/..",
+            "./../x",
+            "/x",
+            "//x",
+            "/",
+            "\\x",
+            "..\\x",
+            "a\\..\\x",
+            "a/..\\x",
+            "..\\/hello",
+            "\\\\srv\\x",
+            "C:x",
+            "C:\\x",
+            "c:/x",
+            "a\0b",
+            "\0",
+            "a\nb",
+            "a\x7f",
+            "\x1b[2J",
         ] {
             assert_eq!(code(raw.as_bytes()), "PATH_TRAVERSAL", "{raw:?}");
         }
@@ -192,7 +223,21 @@ mod tests {
 
     #[test]
     fn names_that_only_look_odd_are_kept_to_the_letter() {
-        for raw in ["..data", "a..b", "...", " a ", "a b/c", "-rf", "~/x", "$HOME/x", "%2e%2e/x", "ab:c", "ä/ö", "\u{202e}x", "..\u{200b}/x"] {
+        for raw in [
+            "..data",
+            "a..b",
+            "...",
+            " a ",
+            "a b/c",
+            "-rf",
+            "~/x",
+            "$HOME/x",
+            "%2e%2e/x",
+            "ab:c",
+            "ä/ö",
+            "\u{202e}x",
+            "..\u{200b}/x",
+        ] {
             assert_eq!(read(raw.as_bytes()).unwrap().path, raw);
         }
         assert_eq!(read(b"./a/b").unwrap().path, "a/b");

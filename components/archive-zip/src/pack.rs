@@ -6,8 +6,8 @@ mod header;
 mod plan;
 mod staging;
 
-use crate::bytes::Bytes;
-use crate::contract::{Change, Error, Listing};
+use crate::bytes::{Bytes, Window};
+use crate::contract::{Change, Error, Listing, ReplacementEntry};
 use crate::oddities::Layout;
 use crate::scan::{Directory, LocalHeader, NO_LIMITS, Record, check_pairs, read_record, scan};
 use contents::{Measured, Packer};
@@ -48,22 +48,24 @@ pub fn pack<O: Output, C: Contents>(
     let plan = Plan::new(&old.records, changes)?;
     let mut staging = Staging::new(output);
     let mut packer = Packer::new(files);
+    let mut kept: Vec<Option<Record>> = old.records.into_iter().map(Some).collect();
     let mut centrals: Vec<Option<Central>> = Vec::new();
-    centrals.resize_with(old.records.len(), || None);
+    centrals.resize_with(kept.len(), || None);
 
     if let Some(source) = source {
+        let mut headers = OldHeaders { locals: Window::new(source), centrals: Window::new(source) };
         staging.copy(source, 0, old.layout.prefix)?;
-        for &index in &old.order {
-            let record = &old.records[index as usize];
-            centrals[index as usize] = match plan.fates[index as usize] {
+        for index in old.order.iter().map(|&index| index as usize) {
+            let Some(record) = kept[index].take() else { continue };
+            centrals[index] = match plan.fates[index] {
                 Fate::Remove => None,
                 Fate::Keep => {
                     let offset = staging.position();
                     staging.copy(source, record.entry.offset, record.entry.span)?;
-                    Some(Central::Kept { record: record.clone(), offset })
+                    Some(Central::Kept { record, offset })
                 }
                 Fate::Replace(with) => {
-                    let header = renewed_header(source, record, with)?;
+                    let header = headers.renewed(&record, with)?;
                     let write = |header: &mut Header, staging: &mut Staging<O>| {
                         packer.write_file(staging, &record.entry.path, header, plan::wish_for(record.entry.method))
                     };
@@ -86,16 +88,19 @@ pub fn pack<O: Output, C: Contents>(
     Ok(Directory { records, layout, ..Directory::default() }.into_listing())
 }
 
-/// The header for new contents under an old name.
-fn renewed_header<B: Bytes + ?Sized>(
-    source: &B,
-    record: &Record,
-    with: &crate::contract::ReplacementEntry,
-) -> Result<Header, Error> {
-    let mut window = crate::bytes::Window::new(source);
-    let local_extra = LocalHeader::read(&mut window, record.entry.offset)?.extra.to_vec();
-    let central = window.get(record.central_at, record.central_len)?;
-    Ok(Header::renewed(central, &local_extra, with))
+/// Both headers of old entries, each read through a window of its own since they lie far apart.
+struct OldHeaders<'a, B: Bytes + ?Sized> {
+    locals: Window<'a, B>,
+    centrals: Window<'a, B>,
+}
+
+impl<B: Bytes + ?Sized> OldHeaders<'_, B> {
+    /// The header for new contents under an old name.
+    fn renewed(&mut self, record: &Record, with: &ReplacementEntry) -> Result<Header, Error> {
+        let local = LocalHeader::read(&mut self.locals, record.entry.offset)?;
+        let central = self.centrals.get(record.central_at, record.central_len)?;
+        Ok(Header::renewed(central, local.extra, with))
+    }
 }
 
 /// Writes an entry by `write` and makes its record for the directory. The record is read back by the same code that scans, so the

@@ -22,7 +22,7 @@ pub fn to_dos(seconds: i64) -> (u16, u16) {
     let (year, month, day) = civil_from_days(seconds.div_euclid(DAY));
     let in_day = seconds.rem_euclid(DAY);
     let date = (year - 1980) << 9 | month << 5 | day;
-    let time = in_day / 3600 << 11 | in_day / 60 % 60 << 5 | in_day % 60 / 2;
+    let time = (in_day / 3600) << 11 | (in_day / 60 % 60) << 5 | (in_day % 60 / 2);
     (date as u16, time as u16)
 }
 

@@ -48,7 +48,8 @@ impl Workspace {
                 self.open.push(used);
             }
             None => {
-                let access = if self.writable { DescriptorFlags::READ | DescriptorFlags::MUTATE_DIRECTORY } else { DescriptorFlags::READ };
+                let access =
+                    if self.writable { DescriptorFlags::READ | DescriptorFlags::MUTATE_DIRECTORY } else { DescriptorFlags::READ };
                 let handle = self.root.open_at(PathFlags::empty(), directory, OpenFlags::DIRECTORY, access)?;
                 if self.open.len() == OPEN_DIRECTORIES {
                     self.open.remove(0);
@@ -76,9 +77,11 @@ impl Create for Workspace {
     fn write(&mut self, file: &Descriptor, mut offset: u64, mut bytes: &[u8]) -> Result<(), Error> {
         while !bytes.is_empty() {
             let written = file.write(bytes, offset).map_err(|code| writing(code, "a file"))?;
-            bytes = usize::try_from(written).ok().filter(|&n| n > 0).and_then(|n| bytes.get(n..)).ok_or_else(|| {
-                internal("the host wrote no byte of a file, or more than it was given")
-            })?;
+            bytes = usize::try_from(written)
+                .ok()
+                .filter(|&n| n > 0)
+                .and_then(|n| bytes.get(n..))
+                .ok_or_else(|| internal("the host wrote no byte of a file, or more than it was given"))?;
             offset += written;
         }
         Ok(())
@@ -119,7 +122,9 @@ fn writing(code: ErrorCode, path: &str) -> Error {
     match code {
         ErrorCode::InsufficientSpace | ErrorCode::Quota => full(format!("no space left in the workspace for {path}")),
         ErrorCode::Exist => invalid(format!("{path} is there already: this filesystem takes two names in the archive for one")),
-        ErrorCode::NameTooLong | ErrorCode::IllegalByteSequence => unholdable(format!("the filesystem cannot hold a file named {path}")),
+        ErrorCode::NameTooLong | ErrorCode::IllegalByteSequence => {
+            unholdable(format!("the filesystem cannot hold a file named {path}"))
+        }
         other => internal(format!("cannot write {path}: {}", other.name())),
     }
 }

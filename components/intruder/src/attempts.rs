@@ -63,7 +63,8 @@ mod tests {
         attempts.must_find_only("look", &["/workspace"], vec!["/workspace".into(), "/home".into()]);
         assert_eq!(attempts.escaped, 2);
         let outcomes: Vec<&str> = attempts.attempts.iter().map(|attempt| attempt.outcome.as_str()).collect();
-        let expected = ["refused: not-permitted", "nothing but /workspace", "nothing there", "escaped: it worked", "escaped: found /home"];
+        let expected =
+            ["refused: not-permitted", "nothing but /workspace", "nothing there", "escaped: it worked", "escaped: found /home"];
         assert_eq!(outcomes, expected);
     }
 }

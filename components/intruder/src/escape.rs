@@ -18,7 +18,11 @@ pub fn escape(_: NoArguments) -> Result<Attempts, Error> {
     try_links(root, &mut tried);
     tried.must_find_only("list the environment's variables", &[], get_environment().into_iter().map(|(name, _)| name).collect());
     tried.must_find_only("read the command line", &[], get_arguments());
-    tried.must_find_only("list the directories it was given", &["/workspace"], directories.iter().map(|(_, path)| path.clone()).collect());
+    tried.must_find_only(
+        "list the directories it was given",
+        &["/workspace"],
+        directories.iter().map(|(_, path)| path.clone()).collect(),
+    );
     clean_up(root);
     Ok(tried)
 }
@@ -42,7 +46,10 @@ fn try_links(root: &Descriptor, tried: &mut Attempts) {
     tried.must_be_refused("follow a link to ../..", link("../..", "b").and_then(|()| open(root, "intruder/b")));
     tried.must_be_refused("leave a link to / for a person to follow", link("/", "c"));
     tried.must_be_refused("leave a link to ../.. for a person to follow", link("../..", "d"));
-    tried.must_be_refused("link /etc/passwd into the workspace", root.link_at(PathFlags::empty(), "/etc/passwd", root, "intruder/e"));
+    tried.must_be_refused(
+        "link /etc/passwd into the workspace",
+        root.link_at(PathFlags::empty(), "/etc/passwd", root, "intruder/e"),
+    );
     tried.must_be_refused("link a file out of the workspace", root.link_at(PathFlags::empty(), "intruder/loot", root, "../loot"));
 }
 

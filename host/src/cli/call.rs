@@ -24,7 +24,11 @@ pub async fn run(config: Config, args: &CallArgs, json: bool) -> Result<(), Fail
     let outcome = match answer {
         Answer::Complete(outcome) => outcome,
         Answer::InputRequired(_) => {
-            return Err(Failure::new(Class::Invalid, "INPUT_REQUIRED", "The tool asks for input, which the command line cannot give."));
+            return Err(Failure::new(
+                Class::Invalid,
+                "INPUT_REQUIRED",
+                "The tool asks for input, which the command line cannot give.",
+            ));
         }
     };
     if let Some(structured) = &outcome.structured {
@@ -59,9 +63,9 @@ pub async fn describe(config: Config, name: Option<&str>, json: bool) -> Result<
     let gate = Gate::open(config, Shape::Command).await?;
     let registry = gate.registry();
     if let Some(name) = name {
-        let found = registry.find(name).ok_or_else(|| {
-            Failure::invalid(format!("There is no tool {name:?}.")).suggest("See them all: zipfs tools")
-        })?;
+        let found = registry
+            .find(name)
+            .ok_or_else(|| Failure::invalid(format!("There is no tool {name:?}.")).suggest("See them all: zipfs tools"))?;
         return if json { print_json(&as_json(&found)) } else { print(&as_text(&found)) };
     }
     if json {

@@ -48,7 +48,11 @@ pub async fn run(args: &Args) -> Result<(), Failure> {
 
     let archive = place.path().join("report.zip");
     make_sample(&gate, place.path(), &archive).await?;
-    print(&format!("A sample archive: {} ({} files), written by the archive driver in the sandbox.\n\n", archive.display(), SAMPLE.len()))?;
+    print(&format!(
+        "A sample archive: {} ({} files), written by the archive driver in the sandbox.\n\n",
+        archive.display(),
+        SAMPLE.len()
+    ))?;
 
     let started = Instant::now();
     let client = connect_client(&data).await?;
@@ -71,7 +75,12 @@ async fn work(client: &Client, archive: &Path) -> Result<(), Failure> {
     step(client, "zipfs_open", json!({"path": archive, "name": "report"})).await?;
     step(client, "zipfs_ls", json!({"recursive": true})).await?;
     step(client, "zipfs_read", json!({"path": "data/notes.txt"})).await?;
-    step(client, "zipfs_write", json!({"path": "data/figures.csv", "content": "quarter,revenue\nQ1,120\nQ2,135\nQ3,128\nQ4,151\n"})).await?;
+    step(
+        client,
+        "zipfs_write",
+        json!({"path": "data/figures.csv", "content": "quarter,revenue\nQ1,120\nQ2,135\nQ3,128\nQ4,151\n"}),
+    )
+    .await?;
     step(client, "zipfs_status", json!({})).await?;
     Ok(())
 }
@@ -87,7 +96,10 @@ async fn finish(client: &Client, archive: &Path) -> Result<(), Failure> {
 
 /// The attacker's side: a plugin is added while the server runs, and does its worst.
 async fn intrude(client: &Client, gate: &Gate, place: &Path) -> Result<(), Failure> {
-    let bundled = BUNDLED.iter().find(|bundled| bundled.name == "intruder").ok_or_else(|| Failure::internal("No intruder in this binary."))?;
+    let bundled = BUNDLED
+        .iter()
+        .find(|bundled| bundled.name == "intruder")
+        .ok_or_else(|| Failure::internal("No intruder in this binary."))?;
     let folder = place.join("intruder");
     std::fs::create_dir(&folder).map_err(|error| failed(&error))?;
     std::fs::write(folder.join("intruder.wasm"), bundled.wasm).map_err(|error| failed(&error))?;
@@ -164,7 +176,8 @@ async fn make_sample(gate: &Gate, place: &Path, archive: &Path) -> Result<(), Fa
     }
     let dir = cap_std::fs::Dir::open_ambient_dir(&contents, cap_std::ambient_authority()).map_err(|error| failed(&error))?;
     let stage = std::fs::File::create_new(archive).map_err(|error| failed(&error))?;
-    let add = |(path, _): &(&str, &str)| Change::Add { path: (*path).to_owned(), kind: Kind::File, modified: 1_767_225_600, mode: 0o644 };
+    let add =
+        |(path, _): &(&str, &str)| Change::Add { path: (*path).to_owned(), kind: Kind::File, modified: 1_767_225_600, mode: 0o644 };
     let changes: Vec<Change> = SAMPLE.iter().map(add).collect();
     let security = &gate.config.settings.security;
     gate.driver()?.pack(None, &changes, stage.into(), dir, security, &CancellationToken::new()).await?;

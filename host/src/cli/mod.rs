@@ -12,9 +12,9 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use args::{Args, Command};
 use crate::config::Config;
 use crate::failure::Failure;
+use args::{Args, Command};
 
 /// Runs the program. The exit code says what kind of end it was: 0 well, 1 failed, 2 misused, 3 conflict, 4 no such session,
 /// 5 refused for safety.

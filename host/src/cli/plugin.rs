@@ -9,9 +9,9 @@ use super::output::{print, print_json};
 use crate::config::Config;
 use crate::failure::{Class, Failure};
 use crate::gate::Gate;
+use crate::plugins::WorkspaceAccess;
 use crate::plugins::admission::{Candidate, examine_ambient};
 use crate::plugins::plugin::Origin;
-use crate::plugins::WorkspaceAccess;
 use crate::sandbox::{Capability, Shape};
 
 pub async fn run(config: Config, command: &PluginCommand, args: &Args) -> Result<(), Failure> {
@@ -86,8 +86,12 @@ fn decide(candidate: &Candidate, yes: bool, grants: &[String]) -> Result<Vec<Cap
         candidate.manifest.capabilities.keys().filter(|asked| !granted.contains(asked)).map(|asked| asked.name()).collect();
     if !missing.is_empty() {
         let flags: Vec<String> = missing.iter().map(|name| format!("--grant {name}")).collect();
-        return Err(Failure::new(Class::Forbidden, "GRANT_NEEDED", format!("The plugin asks for more than the workspace: {}.", missing.join(", ")))
-            .suggest(format!("If you agree, add: {}", flags.join(" "))));
+        return Err(Failure::new(
+            Class::Forbidden,
+            "GRANT_NEEDED",
+            format!("The plugin asks for more than the workspace: {}.", missing.join(", ")),
+        )
+        .suggest(format!("If you agree, add: {}", flags.join(" "))));
     }
     if yes || !grants.is_empty() || confirmed()? {
         return Ok(granted);

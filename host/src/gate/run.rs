@@ -137,7 +137,13 @@ impl Gate {
     }
 
     /// What could stand for an argument, from the first plugin that has a proposal.
-    pub async fn complete(&self, target: Target, name: &str, value: &str, filled_in: Vec<(String, String)>) -> Result<Proposals, Failure> {
+    pub async fn complete(
+        &self,
+        target: Target,
+        name: &str,
+        value: &str,
+        filled_in: Vec<(String, String)>,
+    ) -> Result<Proposals, Failure> {
         for plugin in self.offering(|plugin| plugin.description.has_completions).await {
             let (target, name, value, filled_in) = (target.clone(), name.to_owned(), value.to_owned(), filled_in.clone());
             let proposed = self

@@ -74,8 +74,12 @@ fn check_imports(component: &wasmtime::component::Component, sandbox: &Sandbox) 
             Some(interface) if FREE.contains(&interface) => {}
             Some(interface) if Capability::by_name(interface).is_some() => needs.extend(Capability::by_name(interface)),
             _ => {
-                return Err(Failure::new(Class::Forbidden, "PLUGIN_REFUSED", format!("The component imports {name}, which no plugin is given."))
-                    .suggest("Build it without what needs that: sockets, processes and threads are not there."));
+                return Err(Failure::new(
+                    Class::Forbidden,
+                    "PLUGIN_REFUSED",
+                    format!("The component imports {name}, which no plugin is given."),
+                )
+                .suggest("Build it without what needs that: sockets, processes and threads are not there."));
             }
         }
     }
@@ -85,7 +89,10 @@ fn check_imports(component: &wasmtime::component::Component, sandbox: &Sandbox) 
 fn check_against_manifest(manifest: &Manifest, description: &Description, needs: &[Capability]) -> Result<(), Failure> {
     let refused = |why: String| Failure::new(Class::Forbidden, "PLUGIN_REFUSED", why);
     if manifest.name != description.name {
-        return Err(refused(format!("plugin.toml names the plugin {}, the component calls itself {}.", manifest.name, description.name)));
+        return Err(refused(format!(
+            "plugin.toml names the plugin {}, the component calls itself {}.",
+            manifest.name, description.name
+        )));
     }
     for capability in needs {
         if !manifest.capabilities.contains_key(capability) {
@@ -96,8 +103,14 @@ fn check_against_manifest(manifest: &Manifest, description: &Description, needs:
         if tool.access.workspace > manifest.workspace.access {
             return Err(refused(format!("The tool {} wants more of the workspace than plugin.toml asks for.", tool.name)));
         }
-        if let Some(capability) = tool.access.capabilities.iter().find(|&capability| !manifest.capabilities.contains_key(capability)) {
-            return Err(refused(format!("The tool {} declares `{}`, which plugin.toml does not ask for.", tool.name, capability.name())));
+        if let Some(capability) =
+            tool.access.capabilities.iter().find(|&capability| !manifest.capabilities.contains_key(capability))
+        {
+            return Err(refused(format!(
+                "The tool {} declares `{}`, which plugin.toml does not ask for.",
+                tool.name,
+                capability.name()
+            )));
         }
     }
     Ok(())

@@ -48,7 +48,10 @@ fn check(said: said::PluginDescription, compiled: &Compiled) -> Result<Descripti
     if said.tools.len() > MOST_TOOLS || weight > MOST_DESCRIPTION {
         return Err(refused(
             &said.name,
-            &format!("it describes {} tools in {weight} bytes; at most {MOST_TOOLS} in {MOST_DESCRIPTION} are taken", said.tools.len()),
+            &format!(
+                "it describes {} tools in {weight} bytes; at most {MOST_TOOLS} in {MOST_DESCRIPTION} are taken",
+                said.tools.len()
+            ),
         ));
     }
     check_text(&said.name, "version", &said.version, MOST_NAME)?;
@@ -90,7 +93,10 @@ fn check_tool(plugin: &str, tool: said::Tool) -> Result<Tool, Failure> {
         && tool.name.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'));
     if !fits {
         let shown: String = tool.name.chars().take(80).collect();
-        return Err(refused(plugin, &format!("{shown:?} cannot be the name of a tool; use letters, digits, `_`, `-` and `.`, at most 64")));
+        return Err(refused(
+            plugin,
+            &format!("{shown:?} cannot be the name of a tool; use letters, digits, `_`, `-` and `.`, at most 64"),
+        ));
     }
     check_text(plugin, &tool.name, &tool.description, MOST_TEXT)?;
     if tool.description.trim().is_empty() {
@@ -167,7 +173,8 @@ fn check_text(plugin: &str, what: &str, text: &str, most: usize) -> Result<(), F
     if text.len() > most {
         return Err(refused(plugin, &format!("the text of {what} has {} bytes; at most {most} are taken", text.len())));
     }
-    let hides = |c: char| (c.is_control() && c != '\n' && c != '\t') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let hides =
+        |c: char| (c.is_control() && c != '\n' && c != '\t') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
     if text.chars().any(hides) {
         return Err(refused(plugin, &format!("the text of {what} has control characters")));
     }

@@ -64,7 +64,8 @@ mod tests {
 
     #[test]
     fn unknown_keys_and_capabilities_are_refused() {
-        let good = "name = \"notes\"\nversion = \"1.0.0\"\n[workspace]\naccess = \"read\"\n[capabilities]\nfiles = \"Sets modes.\"\n";
+        let good =
+            "name = \"notes\"\nversion = \"1.0.0\"\n[workspace]\naccess = \"read\"\n[capabilities]\nfiles = \"Sets modes.\"\n";
         assert!(Manifest::parse(good).is_ok());
         assert!(Manifest::parse(&good.replace("files", "network")).is_err());
         assert!(Manifest::parse(&format!("trusted = true\n{good}")).is_err());

@@ -48,10 +48,12 @@ impl Driver {
             ratio_min_size: security.ratio_min_bytes,
         };
         let listing = self
-                .run(CallContext::default(), cancel, move |store, driver| Box::pin(async move {
-                let source = push_source(store, archive)?;
-                driver.zipfs_plugin_archive().call_scan(&mut *store, source, limits).await
-            }))
+            .run(CallContext::default(), cancel, move |store, driver| {
+                Box::pin(async move {
+                    let source = push_source(store, archive)?;
+                    driver.zipfs_plugin_archive().call_scan(&mut *store, source, limits).await
+                })
+            })
             .await?;
         Ok(listing.into())
     }
@@ -109,10 +111,12 @@ impl Driver {
         let allowance = Allowance::fixed(bytes, piece.len() as u64);
         let dir = contents.try_clone().map_err(|error| Failure::internal(format!("The workspace is gone: {error}.")))?;
         let call = CallContext { mount: Some(Mount::writable(dir, None, allowance)), ..CallContext::default() };
-        self.run(call, cancel, move |store, driver| Box::pin(async move {
-            let source = push_source(store, archive)?;
-            driver.zipfs_plugin_archive().call_extract(&mut *store, source, &piece).await
-        }))
+        self.run(call, cancel, move |store, driver| {
+            Box::pin(async move {
+                let source = push_source(store, archive)?;
+                driver.zipfs_plugin_archive().call_extract(&mut *store, source, &piece).await
+            })
+        })
         .await
     }
 
@@ -129,17 +133,20 @@ impl Driver {
         let changes: Vec<exported::Change> = changes.iter().cloned().map(exported::Change::from).collect();
         let base_size = base.as_ref().and_then(|file| file.metadata().ok()).map_or(0, |metadata| metadata.len());
         // Stored without compression, with headers of a kilobyte each: more than that is a fault of the driver.
-        let most = base_size.saturating_add(security.max_extracted_size_bytes).saturating_add(changes.len() as u64 * 2048 + (1 << 20));
+        let most =
+            base_size.saturating_add(security.max_extracted_size_bytes).saturating_add(changes.len() as u64 * 2048 + (1 << 20));
         let call = CallContext { mount: Some(Mount::read_only(contents)), ..CallContext::default() };
         let listing = self
-            .run(call, cancel, move |store, driver| Box::pin(async move {
-                let source = match base {
-                    Some(file) => Some(push_source(store, file)?),
-                    None => None,
-                };
-                let staged = store.data_mut().table.push(Staged { file: stage, position: 0, most })?;
-                driver.zipfs_plugin_archive().call_pack(&mut *store, source, &changes, staged).await
-            }))
+            .run(call, cancel, move |store, driver| {
+                Box::pin(async move {
+                    let source = match base {
+                        Some(file) => Some(push_source(store, file)?),
+                        None => None,
+                    };
+                    let staged = store.data_mut().table.push(Staged { file: stage, position: 0, most })?;
+                    driver.zipfs_plugin_archive().call_pack(&mut *store, source, &changes, staged).await
+                })
+            })
             .await?;
         Ok(listing.into())
     }

@@ -81,7 +81,12 @@ impl Guarded<'_> {
         self.wasi().stat_at(fd, PathFlags::empty(), path.to_owned()).await.ok()
     }
 
-    fn meter(&mut self, fd: &File, stream: Resource<DynOutputStream>, position: Option<u64>) -> FsResult<Resource<DynOutputStream>> {
+    fn meter(
+        &mut self,
+        fd: &File,
+        stream: Resource<DynOutputStream>,
+        position: Option<u64>,
+    ) -> FsResult<Resource<DynOutputStream>> {
         let Some(allowance) = self.allowance() else { return Ok(stream) };
         let file = self.open_file(fd)?;
         let inner = self.0.table.delete(stream)?;

@@ -28,7 +28,8 @@ impl Metered {
         let length = self.file.metadata().map_err(|error| StreamError::LastOperationFailed(error.into()))?.len().max(self.length);
         let end = self.position.unwrap_or(length).saturating_add(written);
         let growth = end.saturating_sub(length);
-        charge(&self.allowance, Usage { bytes: growth, files: 0 }).map_err(|error| StreamError::LastOperationFailed(error.into()))?;
+        charge(&self.allowance, Usage { bytes: growth, files: 0 })
+            .map_err(|error| StreamError::LastOperationFailed(error.into()))?;
         self.length = end.max(length);
         if let Some(position) = &mut self.position {
             *position = end;

@@ -129,14 +129,20 @@ fn explain(error: &wasmtime::Error, guest: &mut Guest) -> Failure {
     match guest.meter.exceeded {
         Some(Exceeded::Cpu) => return timed_out().details(serde_json::json!({"cpu_ms": limits.cpu.as_millis() as u64})),
         Some(Exceeded::Memory) => {
-            return Failure::limit(format!("The tool needs more than {} bytes of memory (calls.memory_bytes).", limits.memory_bytes));
+            return Failure::limit(format!(
+                "The tool needs more than {} bytes of memory (calls.memory_bytes).",
+                limits.memory_bytes
+            ));
         }
         Some(Exceeded::Tables) => return Failure::limit("The tool needs larger tables than it may have (calls.table_elements)."),
         None => {}
     }
-    let refused = guest.call.mount.as_ref().and_then(|mount| mount.allowance.as_ref()).is_some_and(|allowance| {
-        allowance.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).was_refused()
-    });
+    let refused = guest
+        .call
+        .mount
+        .as_ref()
+        .and_then(|mount| mount.allowance.as_ref())
+        .is_some_and(|allowance| allowance.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).was_refused());
     if refused {
         return Failure::limit("The session's quota is full (security.max_extracted_size_bytes, security.max_file_count).")
             .suggest("Delete files that are not needed, or raise the limit.");

@@ -5,15 +5,15 @@
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex};
 
+use rmcp::ServerHandler;
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CompletionInfo, ErrorCode, ErrorData,
-    GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, LoggingLevel, MetaObject, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
-    ReadResourceResponse, ReadResourceResult, Reference, RequestStateCodec, ServerCapabilities, ServerConfig, SetLevelRequestMethod,
-    SetLevelRequestParams, SubscriptionFilter, Tool,
+    CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CompletionInfo, ErrorCode,
+    ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult, ListResourceTemplatesResult,
+    ListResourcesResult, ListToolsResult, LoggingLevel, MetaObject, PaginatedRequestParams, ProtocolVersion,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Reference, RequestStateCodec, ServerCapabilities,
+    ServerConfig, SetLevelRequestMethod, SetLevelRequestParams, SubscriptionFilter, Tool,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
-use rmcp::ServerHandler;
 use serde_json::{Map, Value, json};
 
 use super::events::{Forwarder, Wanted};
@@ -101,7 +101,11 @@ impl Handler {
     }
 
     /// Runs a tool, asking older clients in between whatever it wants to know.
-    async fn run(&self, request: CallToolRequestParams, context: &RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
+    async fn run(
+        &self,
+        request: CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
         let client = client_of(context);
         let modern = is_modern(context);
         let tool = request.name.to_string();
@@ -170,7 +174,11 @@ impl ServerHandler for Handler {
         Some(wire::tool(&found.tool().portable_name(), &found, self.0.gate.config.settings.tool_names))
     }
 
-    async fn list_tools(&self, _: Option<PaginatedRequestParams>, context: RequestContext<RoleServer>) -> Result<ListToolsResult, ErrorData> {
+    async fn list_tools(
+        &self,
+        _: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
         self.0.gate.refresh().await;
         let mut result = ListToolsResult::with_all_items((*self.shown().tools).clone())
             .with_ttl_ms(LISTS_LIVE_MS)
@@ -179,7 +187,11 @@ impl ServerHandler for Handler {
         Ok(result)
     }
 
-    async fn call_tool(&self, request: CallToolRequestParams, context: RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
         let mut response = self.run(request, &context).await?;
         if let CallToolResponse::Complete(result) = &mut response {
             result.meta = stamp(&context);
@@ -250,15 +262,23 @@ impl ServerHandler for Handler {
         Ok(result.into())
     }
 
-    async fn complete(&self, request: CompleteRequestParams, context: RequestContext<RoleServer>) -> Result<CompleteResult, ErrorData> {
+    async fn complete(
+        &self,
+        request: CompleteRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
         let target = match request.r#ref {
             Reference::Prompt(prompt) => Target::Prompt(prompt.name),
             Reference::Resource(resource) => Target::Template(resource.uri),
             _ => return Err(ErrorData::invalid_params("`ref` is neither a prompt nor a resource", None)),
         };
         let filled_in = request.context.and_then(|context| context.arguments).unwrap_or_default().into_iter().collect();
-        let proposals =
-            self.0.gate.complete(target, &request.argument.name, &request.argument.value, filled_in).await.map_err(protocol_error)?;
+        let proposals = self
+            .0
+            .gate
+            .complete(target, &request.argument.name, &request.argument.value, filled_in)
+            .await
+            .map_err(protocol_error)?;
         let mut completion = CompletionInfo::default();
         completion.values = proposals.values.into_iter().take(CompletionInfo::MAX_VALUES).collect();
         completion.total = proposals.total;

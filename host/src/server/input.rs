@@ -77,7 +77,8 @@ pub fn resumption(
         return Ok(None);
     }
     let Some(state) = state else { return Err("inputResponses came without requestState".into()) };
-    let sealed: Sealed = codec.open_json_with(&state, tool.as_bytes()).map_err(|error| format!("requestState is not valid: {error}"))?;
+    let sealed: Sealed =
+        codec.open_json_with(&state, tool.as_bytes()).map_err(|error| format!("requestState is not valid: {error}"))?;
     Ok(Some(Resumption { answers: answers(responses.unwrap_or_default()), state: sealed.state }))
 }
 
@@ -110,7 +111,8 @@ fn on_wire(request: types::InputRequest) -> Result<InputRequest, Failure> {
         types::InputRequest::Elicit(form) => {
             let schema: Value = serde_json::from_str(&form.schema).map_err(wrong)?;
             let params: ElicitRequestParams =
-                serde_json::from_value(json!({"mode": "form", "message": form.message, "requestedSchema": schema})).map_err(wrong)?;
+                serde_json::from_value(json!({"mode": "form", "message": form.message, "requestedSchema": schema}))
+                    .map_err(wrong)?;
             InputRequest::Elicitation(rmcp::model::ElicitRequest::new(params))
         }
         types::InputRequest::Sample(params) => {

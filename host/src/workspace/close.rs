@@ -1,8 +1,8 @@
 //! Ending a session: out of sight in one step, then removed.
 
-use super::store::{Workspace, Workspaces};
-use super::quota::{Ledger, Usage};
 use super::layout;
+use super::quota::{Ledger, Usage};
+use super::store::{Workspace, Workspaces};
 use crate::failure::Failure;
 
 /// Removes a session whose exclusive lock is held. Blocks.
@@ -14,8 +14,7 @@ pub fn close(workspaces: &Workspaces, workspace: Workspace) -> Result<(), Failur
     let original = workspace.dir.metadata(layout::ORIGINAL).map_or(0, |original| original.len());
     let hidden = format!(".closing-{}", workspace.metadata.id);
     let root = workspaces.root();
-    root.rename(directory, root, &hidden)
-        .map_err(|error| Failure::internal(format!("The session cannot be removed: {error}.")))?;
+    root.rename(directory, root, &hidden).map_err(|error| Failure::internal(format!("The session cannot be removed: {error}.")))?;
     // The session is gone for everybody. What cannot be removed now is removed by the next open.
     if let Err(error) = root.remove_dir_all(&hidden) {
         tracing::warn!(%error, "a closed workspace could not be removed completely");

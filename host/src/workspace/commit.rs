@@ -38,14 +38,17 @@ pub fn commit_staged(workspace: &mut Workspace, syncing: &Syncing, stage: &File,
     let hash = copy::hash(stage).map_err(|error| fail("the new archive cannot be read back", error))?;
     let size = stage.metadata().map_err(|error| fail("the new archive cannot be read back", error))?.len();
 
-    next_baseline(syncing, listing).store_as(&workspace.dir, NEXT_BASELINE).map_err(|error| fail("the session cannot be written", error))?;
+    next_baseline(syncing, listing)
+        .store_as(&workspace.dir, NEXT_BASELINE)
+        .map_err(|error| fail("the session cannot be written", error))?;
     workspace.metadata.pending = Some(Pending { stage: syncing.stage_name.clone(), hash: Some(hash.clone()) });
     workspace.store_metadata()?;
 
     check_still_ours(syncing)?;
     let backup = keep_backup(workspace, syncing).map_err(|error| fail("the backup cannot be made", error))?;
     let dir = &syncing.source_dir;
-    dir.rename(&syncing.stage_name, dir, &syncing.source_name).map_err(|error| fail("the new archive cannot be put in place", error))?;
+    dir.rename(&syncing.stage_name, dir, &syncing.source_name)
+        .map_err(|error| fail("the new archive cannot be put in place", error))?;
     sync_directory(dir).map_err(|error| fail("the directory cannot be written", error))?;
 
     adopt_next_baseline(workspace)?;
@@ -71,19 +74,12 @@ pub fn adopt_next_baseline(workspace: &Workspace) -> Result<(), Failure> {
 /// differs from its stat and will be looked at again.
 fn next_baseline(syncing: &Syncing, listing: Listing) -> Baseline {
     use std::collections::HashMap;
-    let mut stats: HashMap<&str, _> = syncing
-        .baseline
-        .entries
-        .iter()
-        .filter_map(|known| Some((known.entry.path.as_str(), known.stat?)))
-        .collect();
+    let mut stats: HashMap<&str, _> =
+        syncing.baseline.entries.iter().filter_map(|known| Some((known.entry.path.as_str(), known.stat?))).collect();
     let changed = syncing.changes.modified.iter().map(|(_, found)| found).chain(&syncing.changes.added);
     stats.extend(changed.map(|found: &Found| (found.path.as_str(), found.stat)));
-    let recorded = listing
-        .entries
-        .into_iter()
-        .map(|entry| Recorded { stat: stats.get(entry.path.as_str()).copied(), entry })
-        .collect();
+    let recorded =
+        listing.entries.into_iter().map(|entry| Recorded { stat: stats.get(entry.path.as_str()).copied(), entry }).collect();
     // The older of the two times: a stat from the old baseline is only as settled as it was then.
     let taken = if syncing.baseline.taken == 0 { 0 } else { syncing.baseline.taken.min(syncing.compared) };
     Baseline::new(recorded, taken)

@@ -48,9 +48,8 @@ impl Lock {
         let started = Instant::now();
         let mut pause = Duration::from_millis(1);
         loop {
-            let taken = self
-                .try_change(mode)
-                .map_err(|error| Failure::internal(format!("The session cannot be locked: {error}.")))?;
+            let taken =
+                self.try_change(mode).map_err(|error| Failure::internal(format!("The session cannot be locked: {error}.")))?;
             if taken {
                 return Ok(());
             }

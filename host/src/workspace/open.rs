@@ -90,7 +90,8 @@ impl Opening {
         opening.draw(Usage { bytes: size, files: 1 })?;
         opening.archive_size = size;
         let file = Arc::get_mut(&mut opening.archive).ok_or_else(|| Failure::internal("The copy is in use."))?;
-        opening.hash = copy::copy_and_hash(&source, file).map_err(|error| storage_failure("The archive cannot be copied", &error))?;
+        opening.hash =
+            copy::copy_and_hash(&source, file).map_err(|error| storage_failure("The archive cannot be copied", &error))?;
         Ok(opening)
     }
 
@@ -184,19 +185,13 @@ impl Opening {
     fn settle(&mut self, counted: Usage) -> Result<(), Failure> {
         let storage = |error: io::Error| storage_failure("The disk account cannot be written", &error);
         let security = &self.workspaces.settings().security;
-        let ledger = super::quota::Ledger::open(
-            &self.dir,
-            layout::USAGE,
-            security.max_extracted_size_bytes,
-            security.max_file_count,
-        )
-        .map_err(storage)?;
+        let ledger =
+            super::quota::Ledger::open(&self.dir, layout::USAGE, security.max_extracted_size_bytes, security.max_file_count)
+                .map_err(storage)?;
         ledger.correct(counted).map_err(storage)?;
         let kept = Usage { bytes: counted.bytes + self.archive_size, files: counted.files + 1 };
-        let excess = Usage {
-            bytes: self.drawn.bytes.saturating_sub(kept.bytes),
-            files: self.drawn.files.saturating_sub(kept.files),
-        };
+        let excess =
+            Usage { bytes: self.drawn.bytes.saturating_sub(kept.bytes), files: self.drawn.files.saturating_sub(kept.files) };
         self.workspaces.total().and_then(|total| total.give_back(excess)).map_err(storage)?;
         self.drawn = kept;
         Ok(())
@@ -250,8 +245,11 @@ fn check_room(workspaces: &Workspaces, name: &str) -> Result<(), Failure> {
     }
     let most = workspaces.settings().security.max_sessions;
     if known.len() as u64 >= most {
-        return Err(Failure::limit(format!("{} sessions are open, and no more than {most} may be (security.max_sessions).", known.len()))
-            .suggest("Close one with zipfs_close."));
+        return Err(Failure::limit(format!(
+            "{} sessions are open, and no more than {most} may be (security.max_sessions).",
+            known.len()
+        ))
+        .suggest("Close one with zipfs_close."));
     }
     Ok(())
 }

@@ -134,10 +134,8 @@ impl Allowance {
 
     /// Takes what a write needs, or refuses it.
     pub fn take(&mut self, needed: Usage) -> Result<(), QuotaExceeded> {
-        let short = Usage {
-            bytes: needed.bytes.saturating_sub(self.left.bytes),
-            files: needed.files.saturating_sub(self.left.files),
-        };
+        let short =
+            Usage { bytes: needed.bytes.saturating_sub(self.left.bytes), files: needed.files.saturating_sub(self.left.files) };
         if short != Usage::default() {
             let Some(drawn) = self.accounts.as_mut().and_then(|accounts| accounts.draw(short)) else {
                 self.refused = true;

@@ -25,19 +25,19 @@ pub fn resolve<'a>(known: &'a [Known], wanted: Option<&str>) -> Result<&'a Known
         begins.extend(known.iter().filter(|session| session.id.starts_with(&wanted_lower)));
     }
     match begins[..] {
-        [] => Err(Failure::new(Class::NotFound, "SESSION_NOT_FOUND", format!("There is no session {wanted:?}."))
-            .suggest(match known {
+        [] => Err(Failure::new(Class::NotFound, "SESSION_NOT_FOUND", format!("There is no session {wanted:?}.")).suggest(
+            match known {
                 [] => "No session is open; open an archive with zipfs_open.".to_owned(),
                 _ => format!("Open sessions: {}.", labels(known.iter())),
-            })),
+            },
+        )),
         [only] => Ok(only),
         _ => Err(ambiguous(&format!("{wanted:?} is the beginning of several session ids"), begins.into_iter())),
     }
 }
 
 fn ambiguous<'a>(what: &str, sessions: impl Iterator<Item = &'a Known>) -> Failure {
-    Failure::new(Class::Invalid, "AMBIGUOUS_SESSION", format!("{what}: {}.", labels(sessions)))
-        .suggest("Name one with `session`.")
+    Failure::new(Class::Invalid, "AMBIGUOUS_SESSION", format!("{what}: {}.", labels(sessions))).suggest("Name one with `session`.")
 }
 
 fn labels<'a>(sessions: impl Iterator<Item = &'a Known>) -> String {
@@ -55,9 +55,7 @@ mod tests {
     use super::*;
 
     fn sessions(list: &[(&str, &str)]) -> Vec<Known> {
-        list.iter()
-            .map(|(id, name)| Known { id: id.to_string(), name: name.to_string(), directory: id.to_string() })
-            .collect()
+        list.iter().map(|(id, name)| Known { id: id.to_string(), name: name.to_string(), directory: id.to_string() }).collect()
     }
 
     #[test]

@@ -187,7 +187,9 @@ impl Workspace {
     }
 
     pub(super) fn store_metadata(&self) -> Result<(), Failure> {
-        self.metadata.store(&self.dir).map_err(|error| Failure::internal(format!("The session's metadata cannot be written: {error}.")))
+        self.metadata
+            .store(&self.dir)
+            .map_err(|error| Failure::internal(format!("The session's metadata cannot be written: {error}.")))
     }
 }
 

@@ -9,12 +9,12 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
 
 use super::baseline::{Baseline, clock};
-use super::{copy, recover};
 use super::listing::Listing;
 use super::metadata::{Pending, State};
 use super::open::open_source_ambient;
 use super::status::{self, Changes};
 use super::store::Workspace;
+use super::{copy, recover};
 use crate::failure::{Class, Failure};
 
 /// A sync under way. Needs the exclusive lock.

@@ -46,7 +46,12 @@ pub struct Client {
 
 pub fn client(_: NoArguments) -> Result<Client, Error> {
     let able = zipfs_sdk::client::abilities();
-    Ok(Client { elicitation: able.elicitation, sampling: able.sampling, roots: able.roots, revision: zipfs_sdk::client::revision() })
+    Ok(Client {
+        elicitation: able.elicitation,
+        sampling: able.sampling,
+        roots: able.roots,
+        revision: zipfs_sdk::client::revision(),
+    })
 }
 
 #[derive(Serialize, JsonSchema)]

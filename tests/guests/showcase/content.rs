@@ -50,7 +50,9 @@ pub fn structured(_: NoArguments) -> Result<Structured, Error> {
 }
 
 pub fn error(_: NoArguments) -> Result<Outcome, Error> {
-    Err(Error::conflict("SHOW_CONFLICT", "Somebody else was first.").suggest("Look again, then retry.").details(json!({ "first": "Ada" })))
+    Err(Error::conflict("SHOW_CONFLICT", "Somebody else was first.")
+        .suggest("Look again, then retry.")
+        .details(json!({ "first": "Ada" })))
 }
 
 fn static_link() -> ResourceLink {

@@ -25,7 +25,9 @@ pub fn once(_: NoArguments, resumed: Option<Resumption>) -> Result<Reply, Error>
         return ask();
     }
     match resumed.elicited::<Name>("name") {
-        Ok(Some(Elicited::Accepted(Name { name }))) if !name.is_empty() => Ok(Outcome::new().text(format!("Hello, {name}!")).into()),
+        Ok(Some(Elicited::Accepted(Name { name }))) if !name.is_empty() => {
+            Ok(Outcome::new().text(format!("Hello, {name}!")).into())
+        }
         Ok(Some(Elicited::Declined | Elicited::Cancelled)) => Ok(Outcome::new().text("Hello, whoever you are.").into()),
         _ => ask(),
     }
@@ -58,7 +60,8 @@ pub fn twice(_: NoArguments, resumed: Option<Resumption>) -> Result<Reply, Error
 
 pub fn sample(_: NoArguments, resumed: Option<Resumption>) -> Result<Reply, Error> {
     let Some(resumed) = resumed else {
-        let parameters = json!({ "messages": [{ "role": "user", "content": { "type": "text", "text": "Say hello." } }], "maxTokens": 16 });
+        let parameters =
+            json!({ "messages": [{ "role": "user", "content": { "type": "text", "text": "Say hello." } }], "maxTokens": 16 });
         return Ok(Questions::new().sample("answer", &parameters).into());
     };
     let answer: Value = resumed.answer("answer")?.ok_or_else(|| no_answer("answer"))?;

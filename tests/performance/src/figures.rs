@@ -116,11 +116,7 @@ mod tests {
     use super::*;
 
     fn series(rounds: &[&[f64]]) -> Series {
-        Series {
-            peer: "p".into(),
-            role: Role::Native,
-            rounds: rounds.iter().map(|round| round.to_vec()).collect(),
-        }
+        Series { peer: "p".into(), role: Role::Native, rounds: rounds.iter().map(|round| round.to_vec()).collect() }
     }
 
     #[test]
@@ -136,18 +132,8 @@ mod tests {
     #[test]
     fn one_disturbed_round_moves_the_spread_and_not_the_figure() {
         let calm = series(&[&[1.0, 2.0, 3.0], &[2.0, 2.0, 2.0], &[50.0, 60.0, 70.0]]);
-        assert_eq!(
-            calm.spread(Figure::Median),
-            Spread {
-                median: 2.0,
-                low: 2.0,
-                high: 60.0
-            }
-        );
-        assert_eq!(
-            (calm.best(Better::Lower), calm.best(Better::Higher)),
-            (1.0, 70.0)
-        );
+        assert_eq!(calm.spread(Figure::Median), Spread { median: 2.0, low: 2.0, high: 60.0 });
+        assert_eq!((calm.best(Better::Lower), calm.best(Better::Higher)), (1.0, 70.0));
         assert!(!calm.has_tail());
     }
 
@@ -155,21 +141,7 @@ mod tests {
     fn comparisons_pair_rounds() {
         let own = series(&[&[20.0], &[200.0], &[40.0]]);
         let other = series(&[&[10.0], &[100.0], &[10.0]]);
-        assert_eq!(
-            own.over(&other, Figure::Median),
-            Spread {
-                median: 2.0,
-                low: 2.0,
-                high: 4.0
-            }
-        );
-        assert_eq!(
-            own.minus(&other, Figure::Median),
-            Spread {
-                median: 30.0,
-                low: 10.0,
-                high: 100.0
-            }
-        );
+        assert_eq!(own.over(&other, Figure::Median), Spread { median: 2.0, low: 2.0, high: 4.0 });
+        assert_eq!(own.minus(&other, Figure::Median), Spread { median: 30.0, low: 10.0, high: 100.0 });
     }
 }

@@ -43,19 +43,11 @@ impl Fixture {
         zip.start_file(FILE, SimpleFileOptions::default())?;
         zip.write_all(text.as_bytes())?;
         for number in 0..OTHER_FILES {
-            zip.start_file(
-                format!("others/{:02}/{number:04}.txt", number % 20),
-                SimpleFileOptions::default(),
-            )?;
+            zip.start_file(format!("others/{:02}/{number:04}.txt", number % 20), SimpleFileOptions::default())?;
             writeln!(zip, "This is file {number}.")?;
         }
         zip.finish()?;
-        Ok(Self {
-            home,
-            directory,
-            archive,
-            text,
-        })
+        Ok(Self { home, directory, archive, text })
     }
 }
 
@@ -69,10 +61,7 @@ fn write_text() -> String {
         }
         text.push_str(&line);
     }
-    text.extend(std::iter::repeat_n(
-        '.',
-        FILE_SIZE - text.len() - LAST_WORD.len(),
-    ));
+    text.extend(std::iter::repeat_n('.', FILE_SIZE - text.len() - LAST_WORD.len()));
     text + LAST_WORD
 }
 
@@ -85,15 +74,9 @@ mod tests {
         let fixture = Fixture::create().unwrap();
         assert_eq!(fixture.text.len(), FILE_SIZE);
         assert!(fixture.text.ends_with(LAST_WORD));
-        assert_eq!(
-            std::fs::read_to_string(fixture.directory.join(FILE)).unwrap(),
-            fixture.text
-        );
+        assert_eq!(std::fs::read_to_string(fixture.directory.join(FILE)).unwrap(), fixture.text);
         let mut zip = zip::ZipArchive::new(std::fs::File::open(&fixture.archive).unwrap()).unwrap();
         assert_eq!(zip.len(), OTHER_FILES + 1);
-        assert_eq!(
-            std::io::read_to_string(zip.by_name(FILE).unwrap()).unwrap(),
-            fixture.text
-        );
+        assert_eq!(std::io::read_to_string(zip.by_name(FILE).unwrap()).unwrap(), fixture.text);
     }
 }

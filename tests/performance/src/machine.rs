@@ -17,11 +17,8 @@ impl Machine {
         Self {
             processor: read_processor().unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
             cores: std::thread::available_parallelism().map_or(1, usize::from),
-            kernel: read("/proc/sys/kernel/osrelease")
-                .unwrap_or_else(|| std::env::consts::OS.to_owned()),
-            load: read("/proc/loadavg")
-                .and_then(|text| text.split(' ').next()?.parse().ok())
-                .unwrap_or(f64::NAN),
+            kernel: read("/proc/sys/kernel/osrelease").unwrap_or_else(|| std::env::consts::OS.to_owned()),
+            load: read("/proc/loadavg").and_then(|text| text.split(' ').next()?.parse().ok()).unwrap_or(f64::NAN),
         }
     }
 

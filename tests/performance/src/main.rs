@@ -34,10 +34,7 @@ use places::Places;
 fn main() -> Result<ExitCode> {
     let args = Args::parse();
     if cfg!(debug_assertions) {
-        bail!(
-            "figures of a debug build mean nothing; run `cargo run --release -p {}`",
-            env!("CARGO_PKG_NAME")
-        );
+        bail!("figures of a debug build mean nothing; run `cargo run --release -p {}`", env!("CARGO_PKG_NAME"));
     }
     let places = Places::find()?;
     places.build_siblings()?;
@@ -47,25 +44,11 @@ fn main() -> Result<ExitCode> {
 
     watchdog::start();
     let fixture = Fixture::create()?;
-    let program = args
-        .zipfs
-        .clone()
-        .unwrap_or_else(|| places.programs.join("zipfs"));
-    let field = Field::gather(
-        &fixture,
-        &places,
-        &Subject {
-            program,
-            noop_plugin: args.noop.as_deref(),
-        },
-    );
+    let program = args.zipfs.clone().unwrap_or_else(|| places.programs.join("zipfs"));
+    let field = Field::gather(&fixture, &places, &Subject { program, noop_plugin: args.noop.as_deref() });
     table::write_absent(&mut out, &field.absent)?;
 
-    let effort = if args.quick {
-        Effort::QUICK
-    } else {
-        Effort::FULL
-    };
+    let effort = if args.quick { Effort::QUICK } else { Effort::FULL };
     let mut findings = Vec::new();
     for measure in wanted(&args) {
         let finding = (measure.run)(&field, &effort);
@@ -73,34 +56,19 @@ fn main() -> Result<ExitCode> {
         findings.push((measure, finding));
     }
     table::write_promises(&mut out, promises(&findings))?;
-    let file = args
-        .json
-        .unwrap_or_else(|| places.bench.join("results.json"));
+    let file = args.json.unwrap_or_else(|| places.bench.join("results.json"));
     results::write(&file, &machine, &field.absent, &findings)?;
     writeln!(out, "\nwritten to {}", file.display())?;
 
     let is_kept = promises(&findings).all(|(_, promise)| !promise.fails_check());
-    Ok(if args.check && !is_kept {
-        ExitCode::FAILURE
-    } else {
-        ExitCode::SUCCESS
-    })
+    Ok(if args.check && !is_kept { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
 fn wanted(args: &Args) -> impl Iterator<Item = &'static Measure> {
     let names = &args.measures;
-    measures::ALL
-        .iter()
-        .filter(move |measure| names.is_empty() || names.iter().any(|name| name == measure.name))
+    measures::ALL.iter().filter(move |measure| names.is_empty() || names.iter().any(|name| name == measure.name))
 }
 
-fn promises<'a>(
-    findings: &'a [(&Measure, Finding)],
-) -> impl Iterator<Item = (&'a str, &'a promise::Promise)> {
-    findings.iter().flat_map(|(measure, finding)| {
-        finding
-            .promises
-            .iter()
-            .map(|promise| (measure.name, promise))
-    })
+fn promises<'a>(findings: &'a [(&Measure, Finding)]) -> impl Iterator<Item = (&'a str, &'a promise::Promise)> {
+    findings.iter().flat_map(|(measure, finding)| finding.promises.iter().map(|promise| (measure.name, promise)))
 }

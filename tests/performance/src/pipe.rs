@@ -45,8 +45,7 @@ const KEPT: [&str; 4] = ["PATH", "HOME", "TMPDIR", "LANG"];
 impl Pipe {
     /// Starts the server, and says nothing to it yet.
     pub fn start(launch: &Launch) -> Result<Self> {
-        let complaints = File::create(&launch.complaints)
-            .with_context(|| format!("create {}", launch.complaints.display()))?;
+        let complaints = File::create(&launch.complaints).with_context(|| format!("create {}", launch.complaints.display()))?;
         let mut child = Command::new(&launch.program)
             .args(&launch.arguments)
             .env_clear()
@@ -126,9 +125,7 @@ impl Pipe {
             let Some(id) = read_answer(&self.incoming, self.dialect, request)? else {
                 continue;
             };
-            if !(first..=last).contains(&id)
-                || std::mem::replace(&mut answered[(id - first) as usize], true)
-            {
+            if !(first..=last).contains(&id) || std::mem::replace(&mut answered[(id - first) as usize], true) {
                 bail!("an answer to {id}, which was not open");
             }
             open -= 1;

@@ -15,10 +15,7 @@ pub struct Places {
 impl Places {
     pub fn find() -> Result<Self> {
         let program = std::env::current_exe().context("find this program")?;
-        let programs = program
-            .parent()
-            .context("this program is in no directory")?
-            .to_owned();
+        let programs = program.parent().context("this program is in no directory")?.to_owned();
         let bench = programs.parent().unwrap_or(&programs).join("bench");
         std::fs::create_dir_all(&bench).with_context(|| format!("create {}", bench.display()))?;
         Ok(Self { programs, bench })
@@ -30,17 +27,7 @@ impl Places {
             return Ok(());
         };
         let status = Command::new(cargo)
-            .args([
-                "build",
-                "--release",
-                "--quiet",
-                "-p",
-                env!("CARGO_PKG_NAME"),
-                "--bin",
-                "native-server",
-                "--bin",
-                "pipe-echo",
-            ])
+            .args(["build", "--release", "--quiet", "-p", env!("CARGO_PKG_NAME"), "--bin", "native-server", "--bin", "pipe-echo"])
             .status()
             .context("run cargo")?;
         if !status.success() {
@@ -53,11 +40,7 @@ impl Places {
     pub fn sibling(&self, name: &str) -> Result<PathBuf> {
         let path = self.programs.join(name);
         if !path.is_file() {
-            bail!(
-                "{} does not exist; build it with `cargo build --release -p {}`",
-                path.display(),
-                env!("CARGO_PKG_NAME")
-            );
+            bail!("{} does not exist; build it with `cargo build --release -p {}`", path.display(), env!("CARGO_PKG_NAME"));
         }
         Ok(path)
     }

@@ -25,32 +25,15 @@ pub enum Verdict {
 
 impl Promise {
     pub fn at_most(text: impl Into<String>, limit: f64, unit: &'static str) -> Self {
-        Self {
-            text: text.into(),
-            limit,
-            unit,
-            found: None,
-            is_checked: true,
-        }
+        Self { text: text.into(), limit, unit, found: None, is_checked: true }
     }
 
-    pub fn between(
-        self,
-        own: Option<&Series>,
-        other: Option<&Series>,
-        compare: impl Fn(&Series, &Series) -> Spread,
-    ) -> Self {
-        Self {
-            found: own.zip(other).map(|(own, other)| compare(own, other)),
-            ..self
-        }
+    pub fn between(self, own: Option<&Series>, other: Option<&Series>, compare: impl Fn(&Series, &Series) -> Spread) -> Self {
+        Self { found: own.zip(other).map(|(own, other)| compare(own, other)), ..self }
     }
 
     pub fn not_checked(self) -> Self {
-        Self {
-            is_checked: false,
-            ..self
-        }
+        Self { is_checked: false, ..self }
     }
 
     pub fn verdict(&self) -> Verdict {
@@ -72,14 +55,7 @@ mod tests {
     use super::*;
 
     fn found(median: f64) -> Promise {
-        Promise {
-            found: Some(Spread {
-                median,
-                low: 0.0,
-                high: 1000.0,
-            }),
-            ..Promise::at_most("a − b", 100.0, "µs")
-        }
+        Promise { found: Some(Spread { median, low: 0.0, high: 1000.0 }), ..Promise::at_most("a − b", 100.0, "µs") }
     }
 
     #[test]
@@ -93,8 +69,7 @@ mod tests {
 
     #[test]
     fn what_was_not_measured_fails_the_check() {
-        let promise =
-            Promise::at_most("a − b", 100.0, "µs").between(None, None, |_, _| unreachable!());
+        let promise = Promise::at_most("a − b", 100.0, "µs").between(None, None, |_, _| unreachable!());
         assert_eq!(promise.verdict(), Verdict::NotMeasured);
         assert!(promise.fails_check());
         assert!(!promise.not_checked().fails_check());

@@ -11,16 +11,8 @@ use crate::measures::{Finding, Measure};
 use crate::peers::{Absent, Role};
 use crate::promise::Promise;
 
-pub fn write(
-    path: &Path,
-    machine: &Machine,
-    absent: &[Absent],
-    findings: &[(&Measure, Finding)],
-) -> Result<()> {
-    let measures: Vec<Value> = findings
-        .iter()
-        .map(|(measure, finding)| render_finding(measure, finding))
-        .collect();
+pub fn write(path: &Path, machine: &Machine, absent: &[Absent], findings: &[(&Measure, Finding)]) -> Result<()> {
+    let measures: Vec<Value> = findings.iter().map(|(measure, finding)| render_finding(measure, finding)).collect();
     let results = json!({"machine": machine, "not_measured": absent, "measures": measures});
     let text = serde_json::to_string_pretty(&results)? + "\n";
     std::fs::write(path, text).with_context(|| format!("write {}", path.display()))

@@ -18,10 +18,7 @@ pub fn interleave<T>(
     rounds: usize,
     mut block: impl FnMut(&Peer, &mut T) -> Result<Vec<f64>>,
 ) -> (Vec<Series>, Vec<Absent>) {
-    let mut runs: Vec<(Entrant<'_, T>, Vec<Vec<f64>>)> = entrants
-        .into_iter()
-        .map(|entrant| (entrant, Vec::new()))
-        .collect();
+    let mut runs: Vec<(Entrant<'_, T>, Vec<Vec<f64>>)> = entrants.into_iter().map(|entrant| (entrant, Vec::new())).collect();
     let mut absent = Vec::new();
     for round in 0..rounds {
         let mut failed = Vec::new();
@@ -31,10 +28,7 @@ pub fn interleave<T>(
             match block(entrant.peer, &mut entrant.state) {
                 Ok(samples) => measured.push(samples),
                 Err(error) => {
-                    absent.push(Absent {
-                        peer: entrant.peer.name.clone(),
-                        reason: format!("{error:#}"),
-                    });
+                    absent.push(Absent { peer: entrant.peer.name.clone(), reason: format!("{error:#}") });
                     failed.push(place);
                 }
             }
@@ -44,10 +38,7 @@ pub fn interleave<T>(
             runs.remove(place);
         }
     }
-    let series = runs.into_iter().map(|(entrant, rounds)| Series {
-        peer: entrant.peer.name.clone(),
-        role: entrant.peer.role,
-        rounds,
-    });
+    let series =
+        runs.into_iter().map(|(entrant, rounds)| Series { peer: entrant.peer.name.clone(), role: entrant.peer.role, rounds });
     (series.collect(), absent)
 }

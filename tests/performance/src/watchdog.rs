@@ -21,11 +21,8 @@ pub struct Watched {
 
 impl Watched {
     pub fn new(child: Child) -> Arc<Self> {
-        let watched = Arc::new(Self {
-            child: Mutex::new(child),
-            waiting_since: AtomicU64::new(0),
-            was_ended: AtomicBool::new(false),
-        });
+        let watched =
+            Arc::new(Self { child: Mutex::new(child), waiting_since: AtomicU64::new(0), was_ended: AtomicBool::new(false) });
         lock(watch_list()).push(Arc::downgrade(&watched));
         watched
     }
@@ -64,8 +61,7 @@ pub fn start() {
     std::thread::spawn(|| {
         loop {
             std::thread::sleep(Duration::from_secs(1));
-            lock(watch_list())
-                .retain(|watched| watched.upgrade().map(|watched| look_at(&watched)).is_some());
+            lock(watch_list()).retain(|watched| watched.upgrade().map(|watched| look_at(&watched)).is_some());
         }
     });
 }

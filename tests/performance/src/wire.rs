@@ -15,18 +15,12 @@ pub struct Request {
 
 impl Request {
     pub fn new(method: &str, params: &Value) -> Self {
-        Self {
-            rest: format!(",\"method\":\"{method}\",\"params\":{params}}}\n"),
-            proof: None,
-        }
+        Self { rest: format!(",\"method\":\"{method}\",\"params\":{params}}}\n"), proof: None }
     }
 
     pub fn initialize() -> Self {
         let client = json!({"name": "zipfs-bench", "version": env!("CARGO_PKG_VERSION")});
-        Self::new(
-            "initialize",
-            &json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}),
-        )
+        Self::new("initialize", &json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client}))
     }
 
     pub fn list_tools() -> Self {
@@ -39,10 +33,7 @@ impl Request {
 
     /// Every answer must contain this text: a server that answers quickly and wrongly must not win.
     pub fn proven_by(self, proof: &'static str) -> Self {
-        Self {
-            proof: Some(proof),
-            ..self
-        }
+        Self { proof: Some(proof), ..self }
     }
 
     pub fn append_to(&self, buffer: &mut Vec<u8>, id: u64) {
@@ -80,14 +71,12 @@ struct Outcome {
 /// The id that `line` answers, or nothing if it is a notification or a request of the server. An answer that says that the
 /// call failed, or that lacks the proof, is an error: it has no place among the figures.
 pub fn read_answer(line: &[u8], dialect: Dialect, request: &Request) -> Result<Option<u64>> {
-    let message: Message = serde_json::from_slice(line)
-        .with_context(|| format!("not a JSON-RPC message: {}", excerpt(line)))?;
+    let message: Message = serde_json::from_slice(line).with_context(|| format!("not a JSON-RPC message: {}", excerpt(line)))?;
     if dialect == Dialect::Mcp {
         if message.method.is_some() {
             return Ok(None);
         }
-        let succeeded =
-            message.error.is_none() && message.result.is_some_and(|outcome| !outcome.is_error);
+        let succeeded = message.error.is_none() && message.result.is_some_and(|outcome| !outcome.is_error);
         if !succeeded {
             bail!("the call failed: {}", excerpt(line));
         }
@@ -136,49 +125,20 @@ mod tests {
     fn answers_are_told_from_what_a_server_says_on_its_own() {
         let of = |line: &str| read_answer(line.as_bytes(), Dialect::Mcp, &noop()).unwrap();
         assert_eq!(of(r#"{"id":3,"result":{"content":[]}}"#), Some(3));
-        assert_eq!(
-            of(r#"{"method":"notifications/message","params":{}}"#),
-            None
-        );
+        assert_eq!(of(r#"{"method":"notifications/message","params":{}}"#), None);
         assert_eq!(of(r#"{"id":3,"method":"roots/list"}"#), None);
     }
 
     #[test]
     fn failures_are_never_counted_as_answers() {
-        let of =
-            |line: &str, request: &Request| read_answer(line.as_bytes(), Dialect::Mcp, request);
-        assert!(
-            of(
-                r#"{"id":3,"error":{"code":-32602,"message":"no"}}"#,
-                &noop()
-            )
-            .is_err()
-        );
-        assert!(
-            of(
-                r#"{"id":3,"result":{"isError":true,"content":[]}}"#,
-                &noop()
-            )
-            .is_err()
-        );
+        let of = |line: &str, request: &Request| read_answer(line.as_bytes(), Dialect::Mcp, request);
+        assert!(of(r#"{"id":3,"error":{"code":-32602,"message":"no"}}"#, &noop()).is_err());
+        assert!(of(r#"{"id":3,"result":{"isError":true,"content":[]}}"#, &noop()).is_err());
         assert!(of(r#"{"id":3}"#, &noop()).is_err());
         assert!(of("hello", &noop()).is_err());
         let read = noop().proven_by("last-line");
-        assert!(
-            of(
-                r#"{"id":3,"result":{"content":[{"text":"first-line"}]}}"#,
-                &read
-            )
-            .is_err()
-        );
-        assert_eq!(
-            of(
-                r#"{"id":3,"result":{"content":[{"text":"last-line"}]}}"#,
-                &read
-            )
-            .unwrap(),
-            Some(3)
-        );
+        assert!(of(r#"{"id":3,"result":{"content":[{"text":"first-line"}]}}"#, &read).is_err());
+        assert_eq!(of(r#"{"id":3,"result":{"content":[{"text":"last-line"}]}}"#, &read).unwrap(), Some(3));
     }
 
     #[test]
@@ -186,9 +146,6 @@ mod tests {
         let mut line = Vec::new();
         noop().append_to(&mut line, 9);
         assert_eq!(read_answer(&line, Dialect::Echo, &noop()).unwrap(), Some(9));
-        assert_eq!(
-            read_answer(INITIALIZED, Dialect::Echo, &noop()).unwrap(),
-            None
-        );
+        assert_eq!(read_answer(INITIALIZED, Dialect::Echo, &noop()).unwrap(), None);
     }
 }

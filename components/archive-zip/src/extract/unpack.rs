@@ -59,7 +59,7 @@ impl Unpacker {
         mut emit: impl FnMut(&[u8]) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let damaged = |what: &str| invalid(format!("entry {} is damaged: {what}", quoted(&entry.raw_name)));
-        let end = at + entry.compressed_size;
+        let end = at.saturating_add(entry.compressed_size);
         // Room for one byte more than declared, so that a larger entry shows itself.
         let room = usize::try_from(entry.size).unwrap_or(PIECE).saturating_add(1).min(PIECE);
         if self.piece.len() < room {
@@ -105,7 +105,7 @@ fn copy<B: Bytes + ?Sized>(
     entry: &Entry,
     mut emit: impl FnMut(&[u8]) -> Result<(), Error>,
 ) -> Result<(), Error> {
-    let end = at + entry.compressed_size;
+    let end = at.saturating_add(entry.compressed_size);
     while at < end {
         let piece = window.some(at, end - at)?;
         emit(piece)?;

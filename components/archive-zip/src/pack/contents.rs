@@ -51,7 +51,12 @@ impl<'a, C: Contents> Packer<'a, C> {
     }
 
     /// Writes an entry that the archive did not have.
-    pub fn write_new<O: Output>(&mut self, staging: &mut Staging<O>, new: &NewEntry, header: &mut Header) -> Result<Measured, Error> {
+    pub fn write_new<O: Output>(
+        &mut self,
+        staging: &mut Staging<O>,
+        new: &NewEntry,
+        header: &mut Header,
+    ) -> Result<Measured, Error> {
         if new.kind == EntryKind::File {
             return self.write_file(staging, &new.path, header, Wish::Smaller);
         }
@@ -96,8 +101,7 @@ impl<'a, C: Contents> Packer<'a, C> {
         let compressed = if wish == Wish::Stored { Vec::new() } else { self.compress_all(&contents)? };
         let is_compressed = wish == Wish::Deflated || (wish == Wish::Smaller && compressed.len() < contents.len());
         let written = if is_compressed { &compressed } else { &contents };
-        let measured =
-            Measured { crc32: crc32(&contents), size: contents.len() as u64, compressed_size: written.len() as u64 };
+        let measured = Measured { crc32: crc32(&contents), size: contents.len() as u64, compressed_size: written.len() as u64 };
         header.method = if is_compressed { method::DEFLATED } else { method::STORED };
         staging.write(&header.local(Some(&measured), false)?)?;
         staging.write(written)?;

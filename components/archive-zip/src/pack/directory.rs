@@ -70,10 +70,15 @@ fn moved(record: &[u8], size: u64, compressed_size: u64, offset: u64) -> Result<
     // The field holds what the header refers to it, no more: spare numbers would have to be kept right as well.
     let is_replaced = |at: usize| u32_at(record, at) == IN_ZIP64;
     let offset_is_wide = offset >= u64::from(IN_ZIP64) || (has_zip64(extra) && is_replaced(OFFSET));
-    let numbers = [(size, has_zip64(extra) && is_replaced(24)), (compressed_size, has_zip64(extra) && is_replaced(20)), (offset, offset_is_wide)];
+    let numbers = [
+        (size, has_zip64(extra) && is_replaced(24)),
+        (compressed_size, has_zip64(extra) && is_replaced(20)),
+        (offset, offset_is_wide),
+    ];
     let wide: Vec<u64> = numbers.into_iter().filter(|&(_, is_wide)| is_wide).map(|(number, _)| number).collect();
     let extra = with_zip64(extra, &wide);
-    let extra_len = u16::try_from(extra.len()).map_err(|_| unwritable("an entry has too many extra fields to be moved beyond 4 GiB"))?;
+    let extra_len =
+        u16::try_from(extra.len()).map_err(|_| unwritable("an entry has too many extra fields to be moved beyond 4 GiB"))?;
     let mut moved = record[..extra_at].to_vec();
     moved[30..32].copy_from_slice(&extra_len.to_le_bytes());
     moved[34..36].copy_from_slice(&[0, 0]);
@@ -117,4 +122,37 @@ pub fn write_end<O: Output>(
     end.extend((comment.len() as u16).to_le_bytes());
     end.extend(comment);
     staging.write(&end)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scan::read_record;
+
+    /// A record of a stored entry `a` of 7 bytes, with an unknown extra field, padding and a comment.
+    fn record() -> Vec<u8> {
+        let mut record = b"PK\x01\x02\x14\x03\x14\0".to_vec();
+        record.resize(CENTRAL_LEN, 0);
+        (record[20], record[24], record[28], record[30], record[32]) = (7, 7, 1, 8, 4);
+        record.extend(b"a\xaa\xbb\x01\0!\0\0\0note");
+        record
+    }
+
+    #[test]
+    fn a_record_moves_into_zip64_and_back_and_keeps_the_rest() {
+        let far = 5 << 30;
+        let away = moved(&record(), 7, 7, far).unwrap().into_owned();
+        assert_eq!(read_record(&away, 0).unwrap().entry.offset, far);
+        assert!(away.ends_with(b"\xaa\xbb\x01\0!\0\0\0note"));
+        let back = moved(&away, 7, 7, 9).unwrap().into_owned();
+        assert_eq!(read_record(&back, 0).unwrap().entry.offset, 9);
+        assert_eq!(read_record(&back, 0).unwrap().entry.size, 7);
+    }
+
+    #[test]
+    fn a_record_that_stays_in_reach_changes_four_bytes_or_none() {
+        assert_eq!(*moved(&record(), 7, 7, 0).unwrap(), record());
+        let near = moved(&record(), 7, 7, 0x0102_0304).unwrap().into_owned();
+        assert_eq!(near.iter().zip(record()).filter(|(new, old)| **new != *old).count(), 4);
+    }
 }

@@ -66,11 +66,7 @@ impl Header {
             put_modified(&mut local_extra, with.modified);
         }
         let (made_by, attributes) = (u16_at(central, 4), u32_at(central, 38));
-        let external = if has_unix_mode(made_by) {
-            (REGULAR | with.mode & 0o7777) << 16 | attributes & 0xffff
-        } else {
-            attributes
-        };
+        let external = if has_unix_mode(made_by) { (REGULAR | with.mode & 0o7777) << 16 | attributes & 0xffff } else { attributes };
         Self {
             flags: u16_at(central, 8) & flag::UTF8,
             method: u16_at(central, 10),
@@ -160,7 +156,8 @@ fn put32(bytes: &mut Vec<u8>, number: u32) {
 }
 
 fn put_len(bytes: &mut Vec<u8>, what: &[u8]) -> Result<(), Error> {
-    let len = u16::try_from(what.len()).map_err(|_| unwritable("an entry's name, extra fields or comment became too long for the format"))?;
+    let len = u16::try_from(what.len())
+        .map_err(|_| unwritable("an entry's name, extra fields or comment became too long for the format"))?;
     put16(bytes, len);
     Ok(())
 }

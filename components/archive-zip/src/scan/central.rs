@@ -17,9 +17,8 @@ pub fn read_all<B: Bytes + ?Sized>(window: &mut Window<B>, end: &End) -> Result<
     let mut records = Vec::with_capacity(end.count.min(1 << 16) as usize);
     let (mut at, stop) = (end.directory, end.directory + end.directory_len);
     for number in 1..=end.count {
-        let len = record_len(window, at, stop).map_err(|_| {
-            invalid(format!("the directory ends or turns into something else at entry {number} of {}", end.count))
-        })?;
+        let len = record_len(window, at, stop)
+            .map_err(|_| invalid(format!("the directory ends or turns into something else at entry {number} of {}", end.count)))?;
         let mut record = read_record(window.get(at, len)?, end.shift)?;
         if record.entry.offset >= end.directory {
             return Err(invalid(format!("entry {} lies behind the directory", quoted(&record.entry.raw_name))));
@@ -47,7 +46,8 @@ pub fn read_record(record: &[u8], shift: u64) -> Result<Record, Error> {
     let raw_name = &record[CENTRAL_LEN..CENTRAL_LEN + name_len];
     let said = |what: &str| invalid(format!("entry {} {what}", quoted(raw_name)));
 
-    let facts = Facts::read(&record[CENTRAL_LEN + name_len..extra_end]).map_err(|error| said(&format!("cannot be read: {}", error.message)))?;
+    let facts = Facts::read(&record[CENTRAL_LEN + name_len..extra_end])
+        .map_err(|error| said(&format!("cannot be read: {}", error.message)))?;
     let (flags, method) = (u16_at(record, 8), u16_at(record, 10));
     check_readable(flags, method, &facts).map_err(|why| said(&why))?;
     if facts.zip64_differs {

@@ -37,9 +37,13 @@ pub fn find<B: Bytes + ?Sized>(window: &mut Window<B>) -> Result<End, Error> {
     let mut fitting = signatures.iter().copied().filter(reaches_end);
     let at = match (fitting.next(), fitting.next()) {
         (Some(at), None) => at,
-        (Some(_), Some(_)) => return Err(invalid("two end records reach the end of the file, so it could be two different archives")),
+        (Some(_), Some(_)) => {
+            return Err(invalid("two end records reach the end of the file, so it could be two different archives"));
+        }
         (None, _) if signatures.is_empty() => return Err(invalid("no end record: this is not a zip archive, or it is cut off")),
-        (None, _) => return Err(invalid("the archive's comment does not end where the file ends: bytes are missing or were added")),
+        (None, _) => {
+            return Err(invalid("the archive's comment does not end where the file ends: bytes are missing or were added"));
+        }
     };
     // Readers that take the last signature without looking at the comment's length would see the archive in the comment.
     if signatures.last().is_some_and(|&last| last > at) {
@@ -85,7 +89,9 @@ pub fn check_rivals(rivals: &[u64], records: &[Record], order: &[u32]) -> Result
             rival + END_LEN as u64 <= entry.offset + entry.span
         });
         if !is_inside {
-            return Err(invalid(format!("there is a second end record at byte {rival}, so the file could be two different archives")));
+            return Err(invalid(format!(
+                "there is a second end record at byte {rival}, so the file could be two different archives"
+            )));
         }
     }
     Ok(())

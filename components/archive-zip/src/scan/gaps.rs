@@ -42,7 +42,8 @@ fn signatures(piece: &[u8]) -> impl Iterator<Item = usize> {
 
 fn looks_like_a_header(header: &[u8]) -> bool {
     let (version, flags, method) = (u16_at(header, 4), u16_at(header, 6), u16_at(header, 8));
-    let known = flag::ENCRYPTED | 0b110 | flag::DESCRIPTOR | flag::PATCH | flag::STRONG_ENCRYPTION | flag::UTF8 | flag::MASKED_HEADERS;
+    let known =
+        flag::ENCRYPTED | 0b110 | flag::DESCRIPTOR | flag::PATCH | flag::STRONG_ENCRYPTION | flag::UTF8 | flag::MASKED_HEADERS;
     let known_method = method <= 20 || (93..=method::AES).contains(&method);
     version & 0xff <= 63 && flags & !known == 0 && known_method && u16_at(header, 26) > 0
 }

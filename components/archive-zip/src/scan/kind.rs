@@ -29,7 +29,9 @@ pub fn judge_kind(made_by: u16, attributes: u32, has_slash: bool) -> Result<(Ent
         (_, true) => EntryKind::Directory,
         (LINK, false) => EntryKind::Symlink,
         (DIRECTORY, false) => return Err("is a directory by its mode and a file by its name".into()),
-        (0, false) if attributes & DOS_DIRECTORY != 0 => return Err("is a directory by its attributes and a file by its name".into()),
+        (0, false) if attributes & DOS_DIRECTORY != 0 => {
+            return Err("is a directory by its attributes and a file by its name".into());
+        }
         (CHARACTER_DEVICE | BLOCK_DEVICE | SOCKET, false) => return Err("is a device or a socket, which is not supported".into()),
         // A pipe too: Info-ZIP writes that for what it read from its standard input. It becomes a file like any other.
         (_, false) => EntryKind::File,

@@ -31,7 +31,9 @@ pub fn check_sizes(records: &[Record], limits: &Limits) -> Result<(), Error> {
     }
     if total > limits.max_total_size {
         let most = limits.max_total_size;
-        return Err(bomb(format!("the archive unpacks to {total} bytes, more than the {most} of security.max_extracted_size_bytes")));
+        return Err(bomb(format!(
+            "the archive unpacks to {total} bytes, more than the {most} of security.max_extracted_size_bytes"
+        )));
     }
     Ok(())
 }

@@ -12,12 +12,16 @@ use crate::oddities::{Layout, Oddities};
 
 /// Visits the entries in the order of the file, checks them against the directory and fills in their spans. Returns that order,
 /// and what lies between entries.
-pub fn walk<B: Bytes + ?Sized>(window: &mut Window<B>, records: &mut [Record], directory: u64) -> Result<(Vec<u32>, Layout), Error> {
+pub fn walk<B: Bytes + ?Sized>(
+    window: &mut Window<B>,
+    records: &mut [Record],
+    directory: u64,
+) -> Result<(Vec<u32>, Layout), Error> {
     let mut order: Vec<u32> = (0..records.len() as u32).collect();
     order.sort_by_key(|&index| records[index as usize].entry.offset);
 
-    let mut layout = Layout::default();
-    layout.prefix = order.first().map_or(directory, |&first| records[first as usize].entry.offset);
+    let prefix = order.first().map_or(directory, |&first| records[first as usize].entry.offset);
+    let mut layout = Layout { prefix, ..Layout::default() };
     if hide_an_entry(window, 0, layout.prefix)? {
         return Err(invalid("there is an entry before the first one that the directory does not list"));
     }
@@ -34,7 +38,10 @@ pub fn walk<B: Bytes + ?Sized>(window: &mut Window<B>, records: &mut [Record], d
         layout.gaps += gap;
         let hides = hide_an_entry(window, end, end + gap)?;
         if hides && next.is_some() {
-            return Err(invalid(format!("there is an entry behind {} that the directory does not list", quoted(&record.entry.raw_name))));
+            return Err(invalid(format!(
+                "there is an entry behind {} that the directory does not list",
+                quoted(&record.entry.raw_name)
+            )));
         }
         // Programs that delete the last entry by writing a new directory leave it behind; all readers agree to ignore it.
         layout.unlisted |= hides;
@@ -74,8 +81,8 @@ impl<'a> LocalHeader<'a> {
         })
     }
 
-    /// Its length, which is how far behind its beginning the contents start.
-    pub fn len(&self) -> u64 {
+    /// How far behind the beginning of the header the contents start.
+    pub fn contents_at(&self) -> u64 {
         (LOCAL_LEN + self.name.len() + self.extra.len()) as u64
     }
 }
@@ -90,7 +97,7 @@ fn check_entry<B: Bytes + ?Sized>(window: &mut Window<B>, record: &mut Record, l
     check_numbers(&local, entry, &facts, has_descriptor)?;
     let has_second_zip64 = facts.zip64_differs;
 
-    let data_end = (entry.offset.checked_add(local.len()))
+    let data_end = (entry.offset.checked_add(local.contents_at()))
         .and_then(|start| start.checked_add(entry.compressed_size))
         .filter(|&end| end <= limit)
         .ok_or("overlaps with what comes behind it")?;
@@ -129,7 +136,8 @@ fn check_identity(local: &LocalHeader, record: &Record, facts: &Facts) -> Result
         return Err("has other flags at its contents than in the directory".into());
     }
     if facts.unicode_path.is_some() {
-        let name = read_name(local.name, local.flags & flag::UTF8 != 0, facts).map_err(|error| format!("cannot be read: {}", error.message))?;
+        let name = read_name(local.name, local.flags & flag::UTF8 != 0, facts)
+            .map_err(|error| format!("cannot be read: {}", error.message))?;
         if name.path != entry.path && !name.oddities.has(Oddities::STALE_UNICODE_NAME) {
             return Err(format!("has another Unicode name at its contents: {}", quoted(name.path.as_bytes())));
         }
@@ -139,8 +147,7 @@ fn check_identity(local: &LocalHeader, record: &Record, facts: &Facts) -> Result
 
 /// Checksum and sizes. With a descriptor to come, the header may leave each of them at zero.
 fn check_numbers(local: &LocalHeader, entry: &Entry, facts: &Facts, has_descriptor: bool) -> Result<(), String> {
-    let plain =
-        Numbers { size: u64::from(local.size), compressed_size: u64::from(local.compressed_size), offset: 0, disk: 0 };
+    let plain = Numbers { size: u64::from(local.size), compressed_size: u64::from(local.compressed_size), offset: 0, disk: 0 };
     let numbers = plain.widen(facts.zip64, 2).map_err(|error| format!("cannot be read: {}", error.message))?;
     let agrees = |here: u64, listed: u64| here == listed || (has_descriptor && here == 0);
     let sizes_agree = agrees(numbers.size, entry.size) && agrees(numbers.compressed_size, entry.compressed_size);

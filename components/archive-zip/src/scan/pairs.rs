@@ -35,8 +35,11 @@ fn check_tree(records: &[Record]) -> Result<(), Error> {
 
 /// Byte order, with `/` before everything else.
 fn tree_order(a: &[u8], b: &[u8]) -> Ordering {
+    const BLOCK: usize = 32;
     let rank = |byte: u8| if byte == b'/' { 0 } else { byte };
-    match a.iter().zip(b).find(|(a, b)| a != b) {
+    // Names in deep directories are the same for a long way; whole blocks are compared faster than bytes.
+    let same = BLOCK * a.chunks_exact(BLOCK).zip(b.chunks_exact(BLOCK)).take_while(|(a, b)| a == b).count();
+    match a[same..].iter().zip(&b[same..]).find(|(a, b)| a != b) {
         Some((&a, &b)) => rank(a).cmp(&rank(b)),
         None => a.len().cmp(&b.len()),
     }

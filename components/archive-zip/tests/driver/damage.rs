@@ -1,7 +1,7 @@
 //! Archives cut off and scrambled: whatever comes of them, it is an answer and not a crash.
 
 use crate::made::{archive, deflated, field, stored, zip};
-use crate::memory::{listing, open, packed, Files};
+use crate::memory::{Files, listing, open, packed};
 
 /// A small archive with a bit of everything.
 fn seeds() -> Vec<Vec<u8>> {

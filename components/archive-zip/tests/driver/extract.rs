@@ -75,7 +75,9 @@ fn damage_is_found() {
 fn an_entry_that_outgrows_its_size_is_refused() {
     let contents = noise(3_000_000);
     let lying = |size: u32| zip([deflated("a", &contents).both(|head| head.size = size)]);
-    for (size, code) in [(2_999_999, "ZIP_INVALID"), (2_000_000, "ZIP_BOMB_DETECTED"), (1, "ZIP_BOMB_DETECTED"), (0, "ZIP_BOMB_DETECTED")] {
+    for (size, code) in
+        [(2_999_999, "ZIP_INVALID"), (2_000_000, "ZIP_BOMB_DETECTED"), (1, "ZIP_BOMB_DETECTED"), (0, "ZIP_BOMB_DETECTED")]
+    {
         let (refused, written) = refusal(&lying(size));
         assert_eq!(refused, code, "{size}");
         assert!(written <= size as usize, "{written} bytes written for {size}");

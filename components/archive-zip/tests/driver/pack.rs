@@ -257,7 +257,8 @@ fn a_full_disk_is_an_error() {
 
 /// A few names that can clash in interesting ways, but do not.
 fn name(number: usize) -> String {
-    ["a", "b", "dir/x", "dir/y", "dir.x", "ü", "A", "back\\slash", "con", "long/er/path"][number % 10].to_owned() + &"_".repeat(number / 10)
+    ["a", "b", "dir/x", "dir/y", "dir.x", "ü", "A", "back\\slash", "con", "long/er/path"][number % 10].to_owned()
+        + &"_".repeat(number / 10)
 }
 
 proptest! {

@@ -60,7 +60,13 @@ impl HostStaged for Guest {
         Ok(staged.grow(bytes.len() as u64).and_then(|()| (&*staged.file).write_all(&bytes)).map_err(|error| error.to_string()))
     }
 
-    fn append_from(&mut self, this: Resource<Staged>, source: Resource<Source>, offset: u64, len: u64) -> Result<Result<(), String>> {
+    fn append_from(
+        &mut self,
+        this: Resource<Staged>,
+        source: Resource<Source>,
+        offset: u64,
+        len: u64,
+    ) -> Result<Result<(), String>> {
         let from = self.table.get(&source)?;
         if offset.checked_add(len).is_none_or(|end| end > from.size) {
             return Ok(Err("the range is not in the archive".into()));

@@ -102,10 +102,9 @@ impl Host for Guest {
             (Err(error), _) => return Ok(Err(error)),
             (_, None) => return Ok(Err(no_session())),
         };
-        let (_, closed) = detached_with(session, move |session, cancel| async move {
-            ((), close_session(&host, session, sync, &cancel).await)
-        })
-        .await?;
+        let (_, closed) =
+            detached_with(session, move |session, cancel| async move { ((), close_session(&host, session, sync, &cancel).await) })
+                .await?;
         Ok(closed.map_err(Error::from))
     }
 }
@@ -210,7 +209,12 @@ async fn write_stage(
     tokio::task::block_in_place(|| commit::commit_staged(session, syncing, &stage, packed))
 }
 
-async fn close_session(host: &SessionHost, mut session: Workspace, sync: bool, cancel: &CancellationToken) -> Result<Closed, Failure> {
+async fn close_session(
+    host: &SessionHost,
+    mut session: Workspace,
+    sync: bool,
+    cancel: &CancellationToken,
+) -> Result<Closed, Failure> {
     let timeout = std::time::Duration::from_millis(host.workspaces.settings().defaults.lock_timeout_ms);
     let mut synced = false;
     if sync {

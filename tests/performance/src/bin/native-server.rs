@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use rmcp::model::{
-    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
-    JsonObject, ListToolsResult, PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation, JsonObject, ListToolsResult,
+    PaginatedRequestParams, ServerCapabilities, ServerConfig, Tool,
 };
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt};
@@ -17,18 +17,9 @@ use serde_json::{Value, json};
 
 #[tokio::main(flavor = "multi_thread")]
 async fn main() -> anyhow::Result<()> {
-    let directory = std::env::args_os()
-        .nth(1)
-        .ok_or_else(|| anyhow::anyhow!("usage: native-server DIRECTORY"))?;
-    let server = Native {
-        directory: PathBuf::from(directory),
-        tools: describe_tools(),
-    };
-    server
-        .serve(rmcp::transport::stdio_pipes())
-        .await?
-        .waiting()
-        .await?;
+    let directory = std::env::args_os().nth(1).ok_or_else(|| anyhow::anyhow!("usage: native-server DIRECTORY"))?;
+    let server = Native { directory: PathBuf::from(directory), tools: describe_tools() };
+    server.serve(rmcp::transport::stdio_pipes()).await?.waiting().await?;
     Ok(())
 }
 
@@ -39,9 +30,8 @@ struct Native {
 
 impl ServerHandler for Native {
     fn get_info(&self) -> ServerConfig {
-        ServerConfig::new(ServerCapabilities::builder().enable_tools().build()).with_server_info(
-            Implementation::new("native-server", env!("CARGO_PKG_VERSION")),
-        )
+        ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
+            .with_server_info(Implementation::new("native-server", env!("CARGO_PKG_VERSION")))
     }
 
     async fn list_tools(
@@ -52,18 +42,11 @@ impl ServerHandler for Native {
         Ok(ListToolsResult::with_all_items(self.tools.clone()))
     }
 
-    async fn call_tool(
-        &self,
-        call: CallToolRequestParams,
-        _: RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
+    async fn call_tool(&self, call: CallToolRequestParams, _: RequestContext<RoleServer>) -> Result<CallToolResponse, ErrorData> {
         match &*call.name {
             "noop" => Ok(CallToolResult::success(vec![ContentBlock::text("ok")]).into()),
             "read" => Ok(self.read(call.arguments.unwrap_or_default()).into()),
-            other => Err(ErrorData::invalid_params(
-                format!("Unknown tool: {other}"),
-                None,
-            )),
+            other => Err(ErrorData::invalid_params(format!("Unknown tool: {other}"), None)),
         }
     }
 }
@@ -83,9 +66,7 @@ impl Native {
                 "eof": true,
                 "content": text,
             })),
-            Err(error) => {
-                CallToolResult::error(vec![ContentBlock::text(format!("{path}: {error}"))])
-            }
+            Err(error) => CallToolResult::error(vec![ContentBlock::text(format!("{path}: {error}"))]),
         }
     }
 }
@@ -96,9 +77,7 @@ fn describe_tools() -> Vec<Tool> {
         Tool::new(
             "read",
             "Reads a file.",
-            schema(
-                json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}),
-            ),
+            schema(json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]})),
         ),
     ]
 }

@@ -23,12 +23,7 @@ pub struct Measure {
 }
 
 /// In the order in which they run.
-pub const ALL: &[Measure] = &[
-    call::MEASURE,
-    read::MEASURE,
-    start::MEASURE,
-    pipelined::MEASURE,
-];
+pub const ALL: &[Measure] = &[call::MEASURE, read::MEASURE, start::MEASURE, pipelined::MEASURE];
 
 /// What came of a measurement.
 pub struct Finding {

@@ -25,23 +25,13 @@ fn run(field: &Field, effort: &Effort) -> Finding {
     for peer in &field.peers {
         match warm_up(peer, effort) {
             Ok(pipe) => entrants.push(Entrant { peer, state: pipe }),
-            Err(error) => absent.push(Absent {
-                peer: peer.name.clone(),
-                reason: format!("{error:#}"),
-            }),
+            Err(error) => absent.push(Absent { peer: peer.name.clone(), reason: format!("{error:#}") }),
         }
     }
-    let (series, failed) = interleave(entrants, effort.flood_rounds, |peer, pipe| {
-        (0..effort.floods)
-            .map(|_| flood(peer, pipe, effort))
-            .collect()
-    });
+    let (series, failed) =
+        interleave(entrants, effort.flood_rounds, |peer, pipe| (0..effort.floods).map(|_| flood(peer, pipe, effort)).collect());
     absent.extend(failed);
-    Finding {
-        series,
-        absent,
-        promises: Vec::new(),
-    }
+    Finding { series, absent, promises: Vec::new() }
 }
 
 fn warm_up(peer: &Peer, effort: &Effort) -> Result<Pipe> {

@@ -7,13 +7,8 @@ use crate::figures::{Better, Figure};
 use crate::peers::{Field, Role};
 use crate::promise::Promise;
 
-pub const MEASURE: Measure = Measure {
-    name: "read",
-    about: "a text file of 1 KiB, one call at a time over stdio",
-    unit: "µs",
-    better: Better::Lower,
-    run,
-};
+pub const MEASURE: Measure =
+    Measure { name: "read", about: "a text file of 1 KiB, one call at a time over stdio", unit: "µs", better: Better::Lower, run };
 
 fn run(field: &Field, effort: &Effort) -> Finding {
     let mut finding = take_turns(field, effort, |peer| &peer.read);
@@ -29,18 +24,11 @@ fn promise_to_beat_typescript(finding: &Finding) -> Vec<Promise> {
     for (figure, name) in figures {
         for peer in finding.of(Role::TypeScript) {
             let text = format!("zipfs ÷ {}, {name}", peer.peer);
-            promises.push(Promise::at_most(text, 1.0, "×").between(
-                zipfs,
-                Some(peer),
-                |own, other| own.over(other, figure),
-            ));
+            promises.push(Promise::at_most(text, 1.0, "×").between(zipfs, Some(peer), |own, other| own.over(other, figure)));
         }
         if finding.of(Role::TypeScript).next().is_none() {
             let text = format!("zipfs ÷ TypeScript server, {name}");
-            promises.push(
-                Promise::at_most(text, 1.0, "×")
-                    .between(zipfs, None, |own, other| own.over(other, figure)),
-            );
+            promises.push(Promise::at_most(text, 1.0, "×").between(zipfs, None, |own, other| own.over(other, figure)));
         }
     }
     promises

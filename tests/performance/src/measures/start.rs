@@ -25,30 +25,16 @@ pub const MEASURE: Measure = Measure {
 const MOST_MILLISECONDS: f64 = 15.0;
 
 fn run(field: &Field, effort: &Effort) -> Finding {
-    let entrants = field
-        .peers
-        .iter()
-        .map(|peer| Entrant { peer, state: () })
-        .collect();
-    let (series, absent) = interleave(entrants, effort.start_rounds, |peer, ()| {
-        (0..effort.starts)
-            .map(|_| time_start(&peer.launch))
-            .collect()
-    });
-    let mut finding = Finding {
-        series,
-        absent,
-        promises: Vec::new(),
-    };
+    let entrants = field.peers.iter().map(|peer| Entrant { peer, state: () }).collect();
+    let (series, absent) =
+        interleave(entrants, effort.start_rounds, |peer, ()| (0..effort.starts).map(|_| time_start(&peer.launch)).collect());
+    let mut finding = Finding { series, absent, promises: Vec::new() };
     let zipfs = finding.of(Role::Zipfs).next();
     let floor = finding.of(Role::Floor).next();
     finding.promises = vec![
         // What a process costs on this machine now is taken off, so the verdict does not depend on the machine alone.
-        Promise::at_most("zipfs − pipe echo, p50", MOST_MILLISECONDS, "ms").between(
-            zipfs,
-            floor,
-            |own, other| own.minus(other, Figure::Median),
-        ),
+        Promise::at_most("zipfs − pipe echo, p50", MOST_MILLISECONDS, "ms")
+            .between(zipfs, floor, |own, other| own.minus(other, Figure::Median)),
         Promise::at_most("zipfs, p50", MOST_MILLISECONDS, "ms")
             .between(zipfs, zipfs, |own, _| own.spread(Figure::Median))
             .not_checked(),

@@ -10,24 +10,13 @@ use crate::rounds::{Entrant, interleave};
 use crate::wire::Request;
 
 /// Times single calls of the tool that `pick` chooses, in microseconds.
-pub fn take_turns(
-    field: &Field,
-    effort: &Effort,
-    pick: fn(&Peer) -> &Result<Request, String>,
-) -> Finding {
+pub fn take_turns(field: &Field, effort: &Effort, pick: fn(&Peer) -> &Result<Request, String>) -> Finding {
     let mut entrants = Vec::new();
     let mut left_out = Vec::new();
     for peer in &field.peers {
-        match pick(peer)
-            .as_ref()
-            .map_err(Clone::clone)
-            .and_then(|request| warm_up(peer, request, effort))
-        {
+        match pick(peer).as_ref().map_err(Clone::clone).and_then(|request| warm_up(peer, request, effort)) {
             Ok(pipe) => entrants.push(Entrant { peer, state: pipe }),
-            Err(reason) => left_out.push(Absent {
-                peer: peer.name.clone(),
-                reason,
-            }),
+            Err(reason) => left_out.push(Absent { peer: peer.name.clone(), reason }),
         }
     }
     let (series, failed) = interleave(entrants, effort.rounds, |peer, pipe| {
@@ -35,16 +24,10 @@ pub fn take_turns(
         for _ in 0..effort.calls_to_settle {
             pipe.ask(request)?;
         }
-        (0..effort.calls)
-            .map(|_| Ok(pipe.ask(request)?.as_secs_f64() * 1e6))
-            .collect()
+        (0..effort.calls).map(|_| Ok(pipe.ask(request)?.as_secs_f64() * 1e6)).collect()
     });
     left_out.extend(failed);
-    Finding {
-        series,
-        absent: left_out,
-        promises: Vec::new(),
-    }
+    Finding { series, absent: left_out, promises: Vec::new() }
 }
 
 fn warm_up(peer: &Peer, request: &Request, effort: &Effort) -> Result<Pipe, String> {

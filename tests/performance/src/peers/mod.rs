@@ -59,10 +59,7 @@ pub struct Subject<'a> {
 
 impl Field {
     pub fn gather(fixture: &Fixture, places: &Places, subject: &Subject) -> Self {
-        let mut field = Self {
-            peers: Vec::new(),
-            absent: Vec::new(),
-        };
+        let mut field = Self { peers: Vec::new(), absent: Vec::new() };
         field.admit("pipe echo", echo::find(fixture, places));
         field.admit("native rmcp", native::find(fixture, places));
         field.admit("zipfs", zipfs::find(fixture, subject));
@@ -80,10 +77,7 @@ impl Field {
     fn admit(&mut self, name: &str, peer: Result<Peer>) {
         match peer {
             Ok(peer) => self.peers.push(peer),
-            Err(error) => self.absent.push(Absent {
-                peer: name.to_owned(),
-                reason: format!("{error:#}"),
-            }),
+            Err(error) => self.absent.push(Absent { peer: name.to_owned(), reason: format!("{error:#}") }),
         }
     }
 }

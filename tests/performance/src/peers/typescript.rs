@@ -45,15 +45,10 @@ pub struct Server {
 pub fn install(places: &Places) -> Result<Server> {
     let package = places.bench.join("node_modules").join(PACKAGE);
     if installed_version(&package).as_deref() != Some(VERSION) {
-        npm_install(&places.bench, &format!("{PACKAGE}@{VERSION}"))
-            .or_else(|_| npm_install(&places.bench, PACKAGE))?;
+        npm_install(&places.bench, &format!("{PACKAGE}@{VERSION}")).or_else(|_| npm_install(&places.bench, PACKAGE))?;
     }
-    let version =
-        installed_version(&package).with_context(|| format!("npm installed no {PACKAGE}"))?;
-    Ok(Server {
-        entry: package.join("dist/index.js"),
-        version,
-    })
+    let version = installed_version(&package).with_context(|| format!("npm installed no {PACKAGE}"))?;
+    Ok(Server { entry: package.join("dist/index.js"), version })
 }
 
 pub fn find(fixture: &Fixture, places: &Places, server: &Server, runtime: Runtime) -> Result<Peer> {
@@ -61,30 +56,16 @@ pub fn find(fixture: &Fixture, places: &Places, server: &Server, runtime: Runtim
     let node_version = ask_version(&node)?;
     Ok(Peer {
         role: Role::TypeScript,
-        name: format!(
-            "TS filesystem {}, node {}",
-            server.version,
-            node_version.trim_start_matches('v')
-        ),
+        name: format!("TS filesystem {}, node {}", server.version, node_version.trim_start_matches('v')),
         launch: Launch {
             program: node,
-            arguments: vec![
-                server.entry.clone().into(),
-                fixture.directory.clone().into(),
-            ],
+            arguments: vec![server.entry.clone().into(), fixture.directory.clone().into()],
             environment: Vec::new(),
             dialect: Dialect::Mcp,
-            complaints: fixture
-                .home
-                .path()
-                .join(format!("typescript-{node_version}.stderr")),
+            complaints: fixture.home.path().join(format!("typescript-{node_version}.stderr")),
         },
         noop: Err("has no tool that does nothing".to_owned()),
-        read: Ok(Request::call(
-            "read_text_file",
-            &json!({"path": fixture.directory.join(FILE)}),
-        )
-        .proven_by(LAST_WORD)),
+        read: Ok(Request::call("read_text_file", &json!({"path": fixture.directory.join(FILE)})).proven_by(LAST_WORD)),
     })
 }
 
@@ -102,10 +83,7 @@ fn find_node(places: &Places, runtime: Runtime) -> Result<PathBuf> {
 }
 
 fn ask_version(node: &Path) -> Result<String> {
-    let output = Command::new(node)
-        .arg("--version")
-        .output()
-        .with_context(|| format!("run {}", node.display()))?;
+    let output = Command::new(node).arg("--version").output().with_context(|| format!("run {}", node.display()))?;
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
@@ -123,24 +101,13 @@ fn npm_install(prefix: &Path, package: &str) -> Result<()> {
         std::fs::write(&manifest, "{\"private\": true}\n")?;
     }
     let output = Command::new("npm")
-        .args([
-            "install",
-            "--no-audit",
-            "--no-fund",
-            "--loglevel=error",
-            package,
-        ])
+        .args(["install", "--no-audit", "--no-fund", "--loglevel=error", package])
         .current_dir(prefix)
         .output()
         .context("run npm")?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
-        bail!(
-            "npm cannot install {package}: {}",
-            said.lines()
-                .find(|line| !line.is_empty())
-                .unwrap_or("it does not say why")
-        );
+        bail!("npm cannot install {package}: {}", said.lines().find(|line| !line.is_empty()).unwrap_or("it does not say why"));
     }
     Ok(())
 }

@@ -36,10 +36,7 @@ pub fn find(fixture: &Fixture, subject: &Subject) -> Result<Peer> {
     };
     // This first server also fills whatever caches there are: what is measured later is a warm start.
     let mut first = Pipe::connect(&launch)?;
-    let open = Request::call(
-        "zipfs_open",
-        &json!({"path": fixture.archive, "name": "bench"}),
-    );
+    let open = Request::call("zipfs_open", &json!({"path": fixture.archive, "name": "bench"}));
     first.ask(&open).context("zipfs_open")?;
     drop(first);
     Ok(Peer {
@@ -55,25 +52,11 @@ pub fn find(fixture: &Fixture, subject: &Subject) -> Result<Peer> {
 const DATA_DIR: &str = "ZIPFS_DATA_DIR";
 
 fn add_plugin(program: &Path, data: &Path, component: &Path) -> Result<()> {
-    let arguments: [OsString; 4] = [
-        "plugin".into(),
-        "add".into(),
-        component.into(),
-        "--yes".into(),
-    ];
-    let output = Command::new(program)
-        .args(arguments)
-        .env(DATA_DIR, data)
-        .stdin(Stdio::null())
-        .output()?;
+    let arguments: [OsString; 4] = ["plugin".into(), "add".into(), component.into(), "--yes".into()];
+    let output = Command::new(program).args(arguments).env(DATA_DIR, data).stdin(Stdio::null()).output()?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
-        bail!(
-            "`zipfs plugin add {} --yes` failed ({}): {}",
-            component.display(),
-            output.status,
-            said.trim()
-        );
+        bail!("`zipfs plugin add {} --yes` failed ({}): {}", component.display(), output.status, said.trim());
     }
     Ok(())
 }
