@@ -19,17 +19,12 @@ pub enum Class {
 }
 
 impl Class {
-    /// The HTTP status and the exit code of each class. Codes that need another exit code are in [`Failure::exit_code`].
-    const fn outside(self) -> (u16, u8) {
+    /// The exit code of a command. Codes that need another are in [`Failure::exit_code`].
+    const fn exit_code(self) -> u8 {
         match self {
-            Class::Invalid => (400, 1),
-            Class::NotFound => (404, 1),
-            Class::Forbidden => (403, 5),
-            Class::Conflict => (409, 3),
-            Class::Busy => (423, 1),
-            Class::Limit => (413, 1),
-            Class::Timeout => (504, 1),
-            Class::Internal => (500, 1),
+            Class::Forbidden => 5,
+            Class::Conflict => 3,
+            Class::Invalid | Class::NotFound | Class::Busy | Class::Limit | Class::Timeout | Class::Internal => 1,
         }
     }
 }
@@ -81,13 +76,8 @@ impl Failure {
             "ZIP_BOMB_DETECTED" | "PATH_TRAVERSAL" => 5,
             "CONFLICT_DETECTED" => 3,
             "NAME_COLLISION" => 1,
-            _ => self.class.outside().1,
+            _ => self.class.exit_code(),
         }
-    }
-
-    /// The status of an HTTP answer that carries nothing but this failure.
-    pub fn http_status(&self) -> u16 {
-        self.class.outside().0
     }
 
     /// The message with its next step, as people and models read it.

@@ -101,3 +101,13 @@ fn a_busy_session_is_locked_and_says_so() {
     drop(lock);
     session.call("zipfs_close", json!({})).value();
 }
+
+#[test]
+fn closing_with_changes_can_be_refused_by_a_setting() {
+    let server = Server::with(json!({"defaults": {"close_unsaved": "refuse"}}));
+    let session = server.open(&Archive::of(&[("a.txt", "1")]));
+    session.call("zipfs_write", json!({"path": "a.txt", "content": "changed"})).value();
+    let message = session.call("zipfs_close", json!({})).fails("INVALID_PARAMS");
+    assert!(message.contains("sync=true") && message.contains("sync=false"), "{message}");
+    session.call("zipfs_close", json!({"sync": false})).value();
+}

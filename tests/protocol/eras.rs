@@ -103,7 +103,12 @@ fn tools_are_listed_in_order_with_all_hints() {
     }
     let hint = |name: &str, hint: &str| tools.iter().find(|tool| tool["name"] == name).unwrap()["annotations"][hint].clone();
     assert_eq!(hint("zipfs_read", "readOnlyHint"), true);
-    assert_eq!(hint("zipfs_ls", "readOnlyHint"), true);
+    for reads in ["zipfs_ls", "zipfs_path", "zipfs_sessions", "zipfs_status"] {
+        assert_eq!(hint(reads, "readOnlyHint"), true, "{reads}");
+    }
+    for changes in ["zipfs_open", "zipfs_sync", "zipfs_close"] {
+        assert_eq!(hint(changes, "readOnlyHint"), false, "{changes}");
+    }
     assert_eq!(hint("zipfs_write", "readOnlyHint"), false);
     assert_eq!(hint("zipfs_write", "destructiveHint"), true);
     assert_eq!(hint("zipfs_close", "destructiveHint"), true);

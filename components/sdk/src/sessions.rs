@@ -38,7 +38,8 @@ pub fn sync(force: bool, dry_run: bool) -> Result<Synced, Error> {
     Ok(system::sync(force, dry_run)?)
 }
 
-/// Ends this session and removes its workspace, after a sync if asked for. If the sync fails the session stays.
-pub fn close(sync: bool) -> Result<Closed, Error> {
+/// Ends this session and removes its workspace, after a sync if asked for. If the sync fails the session stays. `None` leaves
+/// it to the host's settings what happens to changes.
+pub fn close(sync: Option<bool>) -> Result<Closed, Error> {
     Ok(system::close(sync)?)
 }

@@ -96,7 +96,7 @@ impl Tool {
         self
     }
 
-    /// The least role that may call it. By default `viewer` for a tool that only reads, `operator` for one that writes.
+    /// The least role that may call it. By default `operator` for one that writes or destroys, else `viewer`.
     pub fn role(mut self, role: Role) -> Tool {
         self.access.role = Some(role);
         self

@@ -31,10 +31,8 @@ pub struct Security {
     /// Bytes on disk of all sessions together.
     pub max_total_disk_bytes: u64,
     pub max_sessions: u64,
-    /// Whether links of an archive are extracted as links.
+    /// Whether links of an archive are extracted as links. Only `false` is supported: links stay in the archive.
     pub allow_symlinks: bool,
-    /// How long one search may take.
-    pub regex_timeout_ms: u64,
 }
 
 impl Default for Security {
@@ -47,7 +45,6 @@ impl Default for Security {
             max_total_disk_bytes: 10 << 30,
             max_sessions: 32,
             allow_symlinks: false,
-            regex_timeout_ms: 5_000,
         }
     }
 }
@@ -162,6 +159,10 @@ impl Settings {
 
     /// Refuses values that would make every call fail or no limit hold.
     pub fn check(&self) -> Result<(), Failure> {
+        if self.security.allow_symlinks {
+            return Err(Failure::invalid("security.allow_symlinks is set, and this version cannot extract links.")
+                .suggest("Remove the setting; links stay in the archive untouched."));
+        }
         let calls = &self.calls;
         let at_least = |name: &str, value: u64, least: u64| {
             if value >= least { Ok(()) } else { Err(Failure::invalid(format!("{name} is {value}, but must be at least {least}."))) }

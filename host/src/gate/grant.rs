@@ -33,6 +33,7 @@ impl Gate {
         Ok(CallContext {
             mount,
             capabilities,
+            read_only: access.is_read_only(),
             workspace,
             sessions: Some(self.sessions.clone()),
             events: audience.events,

@@ -34,7 +34,7 @@ impl Gate {
         let registry = Registry::load(&sandbox, &store, &cache, None).await?;
         let settings = Arc::new(config.settings.clone());
         let workspaces = Arc::new(Workspaces::open_ambient(&config.data.workspaces(), settings)?);
-        let sessions = Arc::new(SessionHost { workspaces, driver: driver_on_demand(sandbox.clone()) });
+        let sessions = Arc::new(SessionHost { workspaces, driver: driver_on_demand(sandbox.clone(), cache.clone()) });
         Ok(Arc::new(Gate { config, sandbox, store, cache, registry: RwLock::new(Arc::new(registry)), sessions }))
     }
 
@@ -80,7 +80,7 @@ impl Gate {
 }
 
 /// Most calls never need the driver; one-shot commands such as `ls` should not pay for loading it.
-fn driver_on_demand(sandbox: Arc<Sandbox>) -> Box<dyn Fn() -> Result<Arc<Driver>, Failure> + Send + Sync> {
+fn driver_on_demand(sandbox: Arc<Sandbox>, cache: Cache) -> Box<dyn Fn() -> Result<Arc<Driver>, Failure> + Send + Sync> {
     let loaded = OnceLock::new();
     Box::new(move || {
         if let Some(driver) = loaded.get() {
@@ -88,7 +88,7 @@ fn driver_on_demand(sandbox: Arc<Sandbox>) -> Box<dyn Fn() -> Result<Arc<Driver>
         }
         let bundled = BUNDLED.iter().find(|bundled| bundled.name == "archive-zip");
         let bundled = bundled.ok_or_else(|| Failure::internal("The archive driver is not in this binary."))?;
-        let driver = Arc::new(Driver::new(sandbox.clone(), bundled.load(&sandbox)?));
+        let driver = Arc::new(Driver::new(sandbox.clone(), bundled.load(&sandbox, &cache)?));
         Ok(loaded.get_or_init(|| driver).clone())
     })
 }

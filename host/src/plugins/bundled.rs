@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::manifest::Manifest;
+use super::store::Cache;
 use crate::failure::Failure;
 use crate::sandbox::{Compiled, Sandbox};
 
@@ -25,14 +26,42 @@ struct Pages<T: ?Sized>(T);
 include!(concat!(env!("OUT_DIR"), "/bundled.rs"));
 
 impl Bundled {
-    pub fn load(&self, sandbox: &Sandbox) -> Result<Arc<Compiled>, Failure> {
-        let compiled = sandbox
-            .load_embedded(self.code, self.wasm)
-            .map_err(|error| Failure::internal(format!("The bundled component {} cannot be loaded: {error:#}.", self.name)))?;
-        Ok(Arc::new(compiled))
+    /// The code in the binary; on a machine that it does not fit, code that is made now and kept.
+    pub fn load(&self, sandbox: &Sandbox, cache: &Cache) -> Result<Arc<Compiled>, Failure> {
+        match sandbox.load_embedded(self.code) {
+            Some(compiled) => Ok(Arc::new(compiled)),
+            None => cache.obtain(sandbox, self.digest, || Ok(self.wasm.to_vec())),
+        }
     }
 
     pub fn manifest(&self) -> Result<Manifest, Failure> {
         Manifest::parse(self.manifest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::{CallLimits, DataDir};
+    use crate::sandbox::Shape;
+
+    /// Page-aligned, as real code is, and nothing that could be run.
+    static NONSENSE: Pages<[u8; 4096]> = Pages([0x5a; 4096]);
+
+    #[tokio::test]
+    async fn code_that_does_not_fit_is_compiled_once_and_kept() {
+        let data = tempfile::tempdir().unwrap();
+        let cache = Cache::new(&DataDir::at(data.path()));
+        let sandbox = Sandbox::new(Shape::Command, &CallLimits::default()).unwrap();
+        let good = BUNDLED.iter().find(|bundled| bundled.name == "intruder").unwrap();
+        assert!(sandbox.load_embedded(good.code).is_some(), "the embedded code fits the machine it was built on");
+        let bad = Bundled { code: &NONSENSE.0, ..*good };
+        assert!(bad.load(&sandbox, &cache).unwrap().tools.is_some());
+        let kept = || std::fs::read_dir(data.path().join("cache")).unwrap().count();
+        assert_eq!(kept(), 1);
+        let began = std::time::Instant::now();
+        bad.load(&sandbox, &cache).unwrap();
+        assert!(began.elapsed().as_millis() < 50, "the second load comes from the cache");
+        assert_eq!(kept(), 1);
     }
 }

@@ -13,9 +13,9 @@ use crate::sandbox::bindings::tools as said;
 use crate::sandbox::limits::Limits;
 use crate::sandbox::{CallContext, Capability, Compiled, Sandbox};
 
-/// More tools than any client shows. Test: `security::hostile::imposter`.
+/// More tools than any client shows. Test: `security::admission::imposters_are_refused`.
 const MOST_TOOLS: usize = 256;
-/// A description is read by a model each time it chooses a tool. Test: `security::hostile::imposter`.
+/// A description is read by a model each time it chooses a tool. Test: `security::admission::imposters_are_refused`.
 const MOST_TEXT: usize = 8 << 10;
 /// All texts and schemas of a plugin together.
 const MOST_DESCRIPTION: usize = 1 << 20;
@@ -155,7 +155,7 @@ fn check_access(plugin: &str, tool: &said::Tool) -> Result<Access, Failure> {
         Some(said::Role::Viewer) => Role::Viewer,
         Some(said::Role::Operator) => Role::Operator,
         Some(said::Role::Admin) => Role::Admin,
-        None if workspace == WorkspaceAccess::Write || capabilities.contains(&Capability::Sessions) => Role::Operator,
+        None if workspace == WorkspaceAccess::Write || tool.access.destructive => Role::Operator,
         None => Role::Viewer,
     };
     Ok(Access {

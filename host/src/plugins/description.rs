@@ -67,10 +67,15 @@ pub enum Role {
 }
 
 impl Access {
-    /// Whether nothing can change through the tool. Follows from what is enforced, so it cannot be a false claim: a workspace
-    /// that is mounted read-only, and no capability that changes anything.
+    /// Whether nothing can change through the tool. It cannot be a false claim, since it is what is enforced: such a tool gets its
+    /// workspace mounted read-only, and is refused whatever opens, syncs or closes sessions.
     pub fn is_read_only(&self) -> bool {
         self.workspace != WorkspaceAccess::Write && !self.destructive && self.role == Role::Viewer
+    }
+
+    /// Whether something that was there before can be gone afterwards. Whoever may write may overwrite and delete.
+    pub fn may_destroy(&self) -> bool {
+        self.destructive || self.workspace == WorkspaceAccess::Write
     }
 }
 

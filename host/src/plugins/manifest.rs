@@ -9,7 +9,7 @@ use crate::failure::{Failure, Shape};
 use crate::sandbox::Capability;
 
 /// The file. Unknown keys are errors: a key that we do not know may be a promise that we do not keep.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
     pub name: String,
@@ -27,7 +27,7 @@ pub struct Manifest {
     pub capabilities: BTreeMap<Capability, String>,
 }
 
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorkspaceAsk {
     #[serde(default)]

@@ -54,7 +54,7 @@ impl Plugin {
             return Ok(compiled.clone());
         }
         let compiled = match &self.origin {
-            Origin::Bundled(bundled) => bundled.load(sandbox)?,
+            Origin::Bundled(bundled) => bundled.load(sandbox, cache)?,
             Origin::Stored(directory) => cache.load(sandbox, directory, &self.digest)?,
         };
         Ok(kept.insert(compiled).clone())

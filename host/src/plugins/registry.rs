@@ -53,7 +53,7 @@ impl Registry {
             let description = match cache.description(bundled.digest) {
                 Some(description) => description,
                 None => {
-                    let description = describe(sandbox, &bundled.load(sandbox)?, bundled.name).await?;
+                    let description = describe(sandbox, &bundled.load(sandbox, cache)?, bundled.name).await?;
                     cache.keep_description(bundled.digest, &description);
                     description
                 }
@@ -63,7 +63,7 @@ impl Registry {
         }
         for plugin in store.load_all() {
             let known = before.and_then(|before| before.same(&plugin.description.name, &plugin.digest));
-            plugins.push(known.filter(|known| known.granted == plugin.granted).unwrap_or_else(|| Arc::new(plugin)));
+            plugins.push(known.filter(|known| known.granted == plugin.granted && known.manifest == plugin.manifest).unwrap_or_else(|| Arc::new(plugin)));
         }
         Ok(Registry::of(plugins, made_from))
     }

@@ -143,23 +143,34 @@ impl Cache {
         Cache { root: data.cache() }
     }
 
-    /// The code of a stored plugin: from the cache, or compiled from its component if the digest is the one that was admitted.
+    /// The code of a stored plugin, if its component is the one that was admitted.
     pub fn load(&self, sandbox: &Sandbox, directory: &Path, digest: &str) -> Result<Arc<Compiled>, Failure> {
-        let path = self.code_path(sandbox, digest);
-        if let Some(compiled) = sandbox.load_cached(&path) {
-            return Ok(Arc::new(compiled));
-        }
-        let wasm = std::fs::read(directory.join(COMPONENT))
-            .map_err(|error| Failure::internal(format!("The component in {} cannot be read: {error}.", directory.display())))?;
-        if digest_of(&wasm) != digest {
-            return Err(Failure::new(
+        self.obtain(sandbox, digest, || {
+            let wasm = std::fs::read(directory.join(COMPONENT))
+                .map_err(|error| Failure::internal(format!("The component in {} cannot be read: {error}.", directory.display())))?;
+            if digest_of(&wasm) == digest {
+                return Ok(wasm);
+            }
+            Err(Failure::new(
                 Class::Forbidden,
                 "PLUGIN_CHANGED",
                 format!("The component in {} is not the one that was admitted.", directory.display()),
             )
-            .suggest("Remove the plugin and add it again."));
+            .suggest("Remove the plugin and add it again."))
+        })
+    }
+
+    /// Code by the digest of its component: kept, or made from the component.
+    pub fn obtain(
+        &self,
+        sandbox: &Sandbox,
+        digest: &str,
+        wasm: impl FnOnce() -> Result<Vec<u8>, Failure>,
+    ) -> Result<Arc<Compiled>, Failure> {
+        match sandbox.load_cached(&self.code_path(sandbox, digest)) {
+            Some(compiled) => Ok(Arc::new(compiled)),
+            None => self.compile(sandbox, &wasm()?, digest),
         }
-        self.compile(sandbox, &wasm, digest)
     }
 
     /// Compiles, and keeps the code for the next time if it can be kept.
@@ -195,6 +206,8 @@ impl Cache {
             let aside = path.with_extension(format!("{}.new", uuid::Uuid::new_v4().simple()));
             let mut file = std::fs::File::create_new(&aside)?;
             file.write_all(bytes)?;
+            // Code that a power cut left half written would be run as it is.
+            file.sync_all()?;
             std::fs::rename(&aside, path)
         })();
         if let Err(error) = kept {

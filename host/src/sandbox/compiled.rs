@@ -24,22 +24,21 @@ pub struct Compiled {
 }
 
 impl Sandbox {
-    /// Loads code that the build made, in place. If it does not fit this machine, the component is compiled.
-    pub fn load_embedded(&self, code: &'static [u8], wasm: &[u8]) -> Result<Compiled> {
+    /// Loads code that the build made, in place. `None` if it does not fit this machine.
+    pub fn load_embedded(&self, code: &'static [u8]) -> Option<Compiled> {
         // SAFETY: the build script made this code with our own settings and put it into the binary at a page boundary; statics
         // live for ever and nobody writes to them.
         let loaded = match RUNS_IN_PLACE {
             true => unsafe { Component::deserialize_raw(&self.engine, NonNull::from(code)) },
             false => unsafe { Component::deserialize(&self.engine, code) },
         };
-        let component = match loaded {
-            Ok(component) => component,
+        match loaded.and_then(|component| self.link(component)) {
+            Ok(compiled) => Some(compiled),
             Err(error) => {
-                tracing::debug!(%error, "embedded code does not fit this machine; compiling");
-                self.compile(wasm)?
+                tracing::debug!(%error, "embedded code does not fit this machine");
+                None
             }
-        };
-        self.link(component)
+        }
     }
 
     /// Loads code from the cache. `None` if it is missing or was made by another version or for another machine.

@@ -11,6 +11,7 @@ use super::compiled::{CodePages, RUNS_IN_PLACE};
 use super::engine_config::compile_config;
 use super::guest::Guest;
 use super::imports;
+use super::limits::Lane;
 use crate::config::CallLimits;
 
 /// What the process is: it decides how instances get their memory.
@@ -27,7 +28,8 @@ pub struct Sandbox {
     pub(super) engine: Engine,
     pub(super) linker: Linker<Guest>,
     pub(super) ticker: Ticker,
-    pub(super) slots: Arc<Semaphore>,
+    slots: Arc<Semaphore>,
+    driver_slots: Arc<Semaphore>,
     pub(super) calls: CallLimits,
 }
 
@@ -37,7 +39,17 @@ impl Sandbox {
         let mut linker = Linker::new(&engine);
         imports::add_to_linker(&mut linker)?;
         let ticker = Ticker::start(engine.clone())?;
-        Ok(Sandbox { engine, linker, ticker, slots: Arc::new(Semaphore::new(calls.concurrent as usize)), calls: calls.clone() })
+        let slots = Arc::new(Semaphore::new(calls.concurrent as usize));
+        let driver_slots = Arc::new(Semaphore::new(DRIVERS as usize));
+        Ok(Sandbox { engine, linker, ticker, slots, driver_slots, calls: calls.clone() })
+    }
+
+    /// The places that bound how many guests run at once.
+    pub(super) fn places(&self, lane: Lane) -> Arc<Semaphore> {
+        match lane {
+            Lane::Calls => self.slots.clone(),
+            Lane::Drivers => self.driver_slots.clone(),
+        }
     }
 
     pub fn limits(&self) -> &CallLimits {

@@ -3,6 +3,7 @@
 //! A guest that may write could otherwise fill the disk, and could leave a link in the workspace that leads out of it: no guest
 //! can follow such a link, but a person or a program that works on the same directory can.
 
+use std::os::unix::fs::MetadataExt;
 use std::sync::{Arc, Mutex};
 
 use rustix::io::Errno;
@@ -138,7 +139,7 @@ impl HostDescriptor for Guarded<'_> {
             created.files = 1;
         } else {
             // A pipe or a device that somebody put into the workspace would hold the thread in `open`, where no deadline
-            // reaches it. Test: `security::hostile::fifo`.
+            // reaches it. Test: `security::hostile::fifo_does_not_hold_the_host`.
             let there = Resource::new_borrow(fd.rep());
             match self.wasi().stat_at(there, path_flags, path.clone()).await {
                 Ok(stat) => match stat.type_ {
@@ -183,10 +184,14 @@ impl HostDescriptor for Guarded<'_> {
     }
 
     async fn set_size(&mut self, fd: File, size: Filesize) -> FsResult<()> {
-        let before = self.length(&fd)?;
-        self.charge(Usage { bytes: size.saturating_sub(before), files: 0 })?;
+        let file = self.open_file(&fd)?;
+        let before = file.metadata()?;
+        self.charge(Usage { bytes: size.saturating_sub(before.len()), files: 0 })?;
         self.wasi().set_size(fd, size).await?;
-        self.refund(Usage { bytes: before.saturating_sub(size), files: 0 });
+        // What a deleted file weighed was credited with its deletion.
+        if before.nlink() > 0 {
+            self.refund(Usage { bytes: before.len().saturating_sub(size), files: 0 });
+        }
         Ok(())
     }
 
@@ -203,7 +208,8 @@ impl HostDescriptor for Guarded<'_> {
     async fn unlink_file_at(&mut self, fd: File, path: String) -> FsResult<()> {
         let before = self.look(&fd, &path).await;
         self.wasi().unlink_file_at(fd, path).await?;
-        self.freed(Usage { bytes: before.map_or(0, |stat| stat.size), files: 1 });
+        let bytes = before.filter(|stat| stat.type_ == DescriptorType::RegularFile).map_or(0, |stat| stat.size);
+        self.freed(Usage { bytes, files: 1 });
         Ok(())
     }
 
@@ -213,13 +219,10 @@ impl HostDescriptor for Guarded<'_> {
         Ok(())
     }
 
+    /// No credit for what a rename replaces: renaming a file to itself replaces nothing, and would be free money. The next count
+    /// of the session's files finds what was really freed.
     async fn rename_at(&mut self, fd: File, old_path: String, new_fd: File, new_path: String) -> FsResult<()> {
-        let replaced = self.look(&new_fd, &new_path).await;
-        self.wasi().rename_at(fd, old_path, new_fd, new_path).await?;
-        if let Some(stat) = replaced {
-            self.freed(Usage { bytes: stat.size, files: 1 });
-        }
-        Ok(())
+        self.wasi().rename_at(fd, old_path, new_fd, new_path).await
     }
 
     async fn link_at(&mut self, _: File, _: PathFlags, _: String, _: File, _: String) -> FsResult<()> {

@@ -9,6 +9,7 @@ use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
 use super::limits::{Limits, Meter};
+use crate::sandbox::imports::progress::Reported;
 use crate::sandbox::imports::sessions::SessionHost;
 use crate::workspace::Workspace;
 use crate::workspace::quota::Allowance;
@@ -61,6 +62,8 @@ impl Mount {
 pub struct CallContext {
     pub mount: Option<Mount>,
     pub capabilities: Vec<Capability>,
+    /// Whether the tool counts as one that changes nothing, and is held to it.
+    pub read_only: bool,
     /// The session the call was made for, locked.
     pub workspace: Option<Workspace>,
     /// Absent where nobody could use it: when a plugin describes itself, and for drivers.
@@ -112,8 +115,7 @@ pub struct Guest {
     pub output: MemoryOutputPipe,
     /// Bytes that log lines may still have.
     pub log_left: usize,
-    /// The last progress that was passed on.
-    pub progressed: f64,
+    pub reported: Reported,
 }
 
 impl Guest {
@@ -135,7 +137,7 @@ impl Guest {
             output,
             limits: limits.clone(),
             call,
-            progressed: f64::NEG_INFINITY,
+            reported: Reported::default(),
         }
     }
 

@@ -7,9 +7,18 @@ use wasmtime::{ResourceLimiter, Result};
 use super::clock::TICK;
 use crate::config::CallLimits;
 
+/// Whose turn it is waited for. A call that opens an archive waits for the driver while it holds its own place, so the two must
+/// not queue for the same places. Test: `limits::results::opening_works_with_one_place_for_calls`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lane {
+    Calls,
+    Drivers,
+}
+
 /// The limits of one call.
 #[derive(Debug, Clone)]
 pub struct Limits {
+    pub lane: Lane,
     pub deadline: Duration,
     pub cpu: Duration,
     pub memory_bytes: usize,
@@ -23,6 +32,7 @@ impl Limits {
     /// For a tool, resource or prompt. Calls that work on whole sessions get the longer deadline.
     pub fn of_call(calls: &CallLimits, works_on_sessions: bool) -> Limits {
         Limits {
+            lane: Lane::Calls,
             deadline: Duration::from_millis(if works_on_sessions { calls.session_deadline_ms } else { calls.deadline_ms }),
             cpu: Duration::from_millis(calls.cpu_ms),
             memory_bytes: usize::try_from(calls.memory_bytes).unwrap_or(usize::MAX),
@@ -33,7 +43,7 @@ impl Limits {
         }
     }
 
-    /// For a plugin that describes itself: it has nothing to do but to answer. Test: `security::hostile::spin_in_describe`.
+    /// For a plugin that describes itself: it has nothing to do but to answer. Test: `security::admission::spin_in_describe_is_refused`.
     pub fn of_describe(calls: &CallLimits) -> Limits {
         let most = Duration::from_secs(2);
         let call = Limits::of_call(calls, false);
@@ -43,7 +53,7 @@ impl Limits {
     /// For the archive driver. A listing of 100,000 entries needs more memory than tools get, and inflating takes its time.
     pub fn of_driver(calls: &CallLimits) -> Limits {
         let deadline = Duration::from_millis(calls.session_deadline_ms);
-        Limits { deadline, cpu: deadline, memory_bytes: 256 << 20, ..Limits::of_call(calls, true) }
+        Limits { lane: Lane::Drivers, deadline, cpu: deadline, memory_bytes: 256 << 20, ..Limits::of_call(calls, true) }
     }
 }
 

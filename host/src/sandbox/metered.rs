@@ -14,23 +14,21 @@ pub struct Metered {
     file: Arc<File>,
     /// Where the next write goes; `None` for the end of the file.
     position: Option<u64>,
-    /// How long the file will be when the writes that were accepted are done.
-    length: u64,
     allowance: Arc<Mutex<Allowance>>,
 }
 
 impl Metered {
     pub fn new(inner: DynOutputStream, file: Arc<File>, position: Option<u64>, allowance: Arc<Mutex<Allowance>>) -> Metered {
-        Metered { inner, file, position, length: 0, allowance }
+        Metered { inner, file, position, allowance }
     }
 
+    /// A stream takes a write only when the one before is done, so the file's own length is the truth. Remembering it here
+    /// would let a guest shrink the file behind our back and write again for free.
     fn charge(&mut self, written: u64) -> StreamResult<()> {
-        let length = self.file.metadata().map_err(|error| StreamError::LastOperationFailed(error.into()))?.len().max(self.length);
+        let failed = |error: std::io::Error| StreamError::LastOperationFailed(error.into());
+        let length = self.file.metadata().map_err(failed)?.len();
         let end = self.position.unwrap_or(length).saturating_add(written);
-        let growth = end.saturating_sub(length);
-        charge(&self.allowance, Usage { bytes: growth, files: 0 })
-            .map_err(|error| StreamError::LastOperationFailed(error.into()))?;
-        self.length = end.max(length);
+        charge(&self.allowance, Usage { bytes: end.saturating_sub(length), files: 0 }).map_err(failed)?;
         if let Some(position) = &mut self.position {
             *position = end;
         }

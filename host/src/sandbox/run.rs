@@ -41,7 +41,7 @@ impl Sandbox {
     {
         let deadline = Instant::now() + limits.deadline;
         let slot = tokio::select! {
-            slot = self.slots.clone().acquire_owned() => slot.map_err(|_| Failure::internal("The host is shutting down."))?,
+            slot = self.places(limits.lane).acquire_owned() => slot.map_err(|_| Failure::internal("The host is shutting down."))?,
             () = cancel.cancelled() => return Err(cancelled()),
             () = tokio::time::sleep_until(deadline) => {
                 return Err(Failure::new(Class::Busy, "BUSY", "Too many calls are running (calls.concurrent).").suggest("Try again."));
@@ -75,6 +75,9 @@ async fn race<T: Send + 'static>(
     cancel: &CancellationToken,
     held: impl Send + 'static,
 ) -> Result<(Store<Guest>, wasmtime::Result<T>), Failure> {
+    if cancel.is_cancelled() {
+        return Err(cancelled());
+    }
     let first = std::future::poll_fn(|context| Poll::Ready(work.as_mut().poll(context))).await;
     if let Poll::Ready(ended) = first {
         return Ok(ended);
@@ -109,7 +112,8 @@ fn timed_out() -> Failure {
         .suggest("Ask for less at once, or raise the limit.")
 }
 
-fn cancelled() -> Failure {
+/// The client does not want the answer any more.
+pub fn cancelled() -> Failure {
     Failure::new(Class::Timeout, "CANCELLED", "The call was cancelled.")
 }
 

@@ -2,17 +2,12 @@
 // Logging is deprecated in the newest revision and still what clients of the older ones show.
 #![allow(deprecated)]
 
-use std::time::{Duration, Instant};
-
 use rmcp::model::{LoggingLevel, LoggingMessageNotificationParam, ProgressNotificationParam, ProgressToken};
 use rmcp::service::{Peer, RoleServer};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::task::JoinHandle;
 
 use crate::sandbox::guest::{Event, LogLevel};
-
-/// A client redraws a few times a second; more reports are noise, and a guest could flood the pipe with them.
-const PROGRESS_EVERY: Duration = Duration::from_millis(20);
 
 /// What a client asked to hear about one call.
 pub struct Wanted {
@@ -32,8 +27,6 @@ impl Forwarder {
         let (sender, mut events) = unbounded_channel();
         let peer = peer.clone();
         let task = tokio::spawn(async move {
-            let mut last = None::<Instant>;
-            let mut held = None;
             while let Some(event) = events.recv().await {
                 match event {
                     Event::Progress { done, total, message } => {
@@ -41,12 +34,6 @@ impl Forwarder {
                         let mut report = ProgressNotificationParam::new(token, done);
                         report.total = total;
                         report.message = message;
-                        if last.is_some_and(|last| last.elapsed() < PROGRESS_EVERY) {
-                            held = Some(report);
-                            continue;
-                        }
-                        held = None;
-                        last = Some(Instant::now());
                         let _ = peer.notify_progress(report).await;
                     }
                     Event::Log { level, message } => {
@@ -56,10 +43,6 @@ impl Forwarder {
                         }
                     }
                 }
-            }
-            // The last report says how it ended.
-            if let Some(report) = held {
-                let _ = peer.notify_progress(report).await;
             }
         });
         (Some(sender), Some(Forwarder(task)))

@@ -2,7 +2,7 @@
 
 use crate::plugins::Registry;
 
-/// Clients cut the text at about 2,048 characters; we stay below. Test: `protocol::instructions`.
+/// Clients cut the text at about 2,048 characters; we stay below. Test: `protocol::eras::instructions_teach_the_workflow_and_stay_short`.
 pub const MOST_CHARACTERS: usize = 2_000;
 
 /// The plugins' own instructions, in order, as far as they fit.

@@ -28,7 +28,7 @@ pub fn tool(portable: &str, found: &Found, names: ToolNames) -> Tool {
     let read_only = access.is_read_only();
     let hints = ToolAnnotations::new()
         .read_only(read_only)
-        .destructive(!read_only && access.destructive)
+        .destructive(access.may_destroy())
         .idempotent(read_only || access.idempotent)
         .open_world(access.open_world);
     let mut tool = Tool::new(name, described.description.clone(), Arc::new(shown_schema(described))).with_annotations(hints);

@@ -2,32 +2,42 @@
 
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::unix::fs::{FileExt, MetadataExt};
+use std::os::unix::fs::FileExt;
 
 use sha2::{Digest, Sha256};
 
-/// Copies `from`, from its beginning, into the empty file `to`. Shares the blocks where the filesystem can.
+/// Copies the first `size` bytes of `from` into the empty file `to`. Shares the blocks where the filesystem can.
 ///
-/// The source may change while we read it; what counts is that the hash is the hash of the copy.
-pub fn copy_and_hash(from: &File, to: &mut File) -> io::Result<String> {
+/// The source may change while we read it; what counts is that the hash is the hash of the copy. It may also have no end: some
+/// files of the kernel report no size and can be read for ever. Hence no more than `size`, and an error if there is more.
+pub fn copy_and_hash(from: &File, to: &mut File, size: u64, is_cancelled: impl Fn() -> bool) -> io::Result<String> {
     if rustix::fs::ioctl_ficlone(&*to, from).is_ok() {
+        to.set_len(size)?;
         return hash(to);
     }
     let mut digest = Sha256::new();
     let mut buffer = vec![0; 1 << 20];
     let mut offset = 0;
-    loop {
-        let read = match from.read_at(&mut buffer, offset) {
-            Ok(0) => break,
-            Ok(read) => read,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+    while offset < size {
+        if is_cancelled() {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
+        let wanted = buffer.len().min(usize::try_from(size - offset).unwrap_or(usize::MAX));
+        match from.read_at(&mut buffer[..wanted], offset) {
+            Ok(0) => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it became shorter while it was read")),
+            Ok(read) => {
+                digest.update(&buffer[..read]);
+                to.write_all(&buffer[..read])?;
+                offset += read as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
-        };
-        digest.update(&buffer[..read]);
-        to.write_all(&buffer[..read])?;
-        offset += read as u64;
+        }
     }
-    Ok(hex(&digest.finalize()))
+    match from.read_at(&mut buffer[..1], size)? {
+        0 => Ok(hex(&digest.finalize())),
+        _ => Err(io::Error::new(io::ErrorKind::InvalidData, "it is longer than it says")),
+    }
 }
 
 /// SHA-256 of a whole file.
@@ -64,11 +74,6 @@ pub fn checksum(mut file: impl Read) -> io::Result<(u32, u64)> {
             Err(error) => return Err(error),
         }
     }
-}
-
-/// Whether two descriptors are the same file.
-pub fn is_same_file(a: &std::fs::Metadata, b: &std::fs::Metadata) -> bool {
-    (a.dev(), a.ino()) == (b.dev(), b.ino())
 }
 
 pub fn hex(bytes: &[u8]) -> String {

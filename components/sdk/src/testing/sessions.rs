@@ -23,7 +23,7 @@ pub(crate) fn sync(_force: bool, _dry_run: bool) -> Result<Synced, Error> {
     Err(needs_the_host())
 }
 
-pub(crate) fn close(_sync: bool) -> Result<Closed, Error> {
+pub(crate) fn close(_sync: Option<bool>) -> Result<Closed, Error> {
     Err(needs_the_host())
 }
 

@@ -22,8 +22,7 @@ pub fn tool() -> Tool {
 #[derive(Deserialize, JsonSchema)]
 struct Arguments {
     /// Whether to write changes to the archive before closing.
-    #[serde(default)]
-    sync: bool,
+    sync: Option<bool>,
 }
 
 #[derive(Serialize, JsonSchema)]

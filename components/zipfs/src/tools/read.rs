@@ -96,6 +96,14 @@ fn whole_characters(bytes: Vec<u8>, offset: u64, more: bool, path: &WorkspacePat
     let valid = error.utf8_error().valid_up_to();
     let cut_at_end = error.utf8_error().error_len().is_none();
     let mut bytes = error.into_bytes();
+    if cut_at_end && more && valid == 0 {
+        // Returning nothing, with more to come, would let a reader ask the same again for ever.
+        return Err(Error::invalid(
+            "INVALID_PARAMS",
+            format!("Invalid argument 'limit': the character at byte {offset} of '{path}' has more bytes than that."),
+        )
+        .suggest("Read at least 4 bytes."));
+    }
     if cut_at_end && more {
         bytes.truncate(valid);
         return String::from_utf8(bytes).map_err(|_| Error::internal("INTERNAL_ERROR", "A checked prefix stopped being UTF-8."));

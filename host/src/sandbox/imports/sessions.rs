@@ -7,6 +7,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use wasmtime::Result;
 
 use super::files::not_declared;
+use crate::config::CloseUnsaved;
 use crate::failure::{Class, Failure};
 use crate::sandbox::bindings::plugin::zipfs::plugin::sessions::{Changes, Closed, Host, Info, Opened, Synced};
 use crate::sandbox::bindings::types::Error;
@@ -33,6 +34,15 @@ impl Guest {
         }
     }
 
+    /// The same for what changes a session: refused to tools that are shown as read-only.
+    fn session_control(&self) -> Result<Arc<SessionHost>, Error> {
+        if self.call.read_only {
+            let message = "A tool that is declared to change nothing may not open, sync or close a session.";
+            return Err(Failure::new(Class::Forbidden, "CAPABILITY_REFUSED", message).into());
+        }
+        self.session_host()
+    }
+
     fn session(&mut self) -> Result<&mut Workspace, Error> {
         self.call.workspace.as_mut().ok_or_else(|| Failure::new(Class::NotFound, "NO_SESSIONS", "This call has no session.").into())
     }
@@ -40,7 +50,7 @@ impl Guest {
 
 impl Host for Guest {
     async fn open(&mut self, path: String, name: Option<String>) -> Result<Result<Opened, Error>> {
-        let host = match self.session_host() {
+        let host = match self.session_control() {
             Ok(host) => host,
             Err(error) => return Ok(Err(error)),
         };
@@ -81,7 +91,7 @@ impl Host for Guest {
     }
 
     async fn sync(&mut self, force: bool, dry_run: bool) -> Result<Result<Synced, Error>> {
-        let (host, session) = match (self.session_host(), self.call.workspace.take()) {
+        let (host, session) = match (self.session_control(), self.call.workspace.take()) {
             (Ok(host), Some(session)) => (host, session),
             (Err(error), _) => return Ok(Err(error)),
             (_, None) => return Ok(Err(no_session())),
@@ -96,8 +106,8 @@ impl Host for Guest {
         Ok(synced.map_err(Error::from))
     }
 
-    async fn close(&mut self, sync: bool) -> Result<Result<Closed, Error>> {
-        let (host, session) = match (self.session_host(), self.call.workspace.take()) {
+    async fn close(&mut self, sync: Option<bool>) -> Result<Result<Closed, Error>> {
+        let (host, session) = match (self.session_control(), self.call.workspace.take()) {
             (Ok(host), Some(session)) => (host, session),
             (Err(error), _) => return Ok(Err(error)),
             (_, None) => return Ok(Err(no_session())),
@@ -209,24 +219,28 @@ async fn write_stage(
     tokio::task::block_in_place(|| commit::commit_staged(session, syncing, &stage, packed))
 }
 
+/// Ends a session. If the caller said nothing about changes, the settings decide.
 async fn close_session(
     host: &SessionHost,
     mut session: Workspace,
-    sync: bool,
+    sync: Option<bool>,
     cancel: &CancellationToken,
 ) -> Result<Closed, Failure> {
-    let timeout = std::time::Duration::from_millis(host.workspaces.settings().defaults.lock_timeout_ms);
-    let mut synced = false;
-    if sync {
+    let defaults = &host.workspaces.settings().defaults;
+    let synced = sync == Some(true);
+    if synced {
         sync_session(host, &mut session, false, false, cancel).await?;
-        synced = true;
     } else {
-        session.lock.change(Mode::Exclusive, timeout).await?;
+        session.lock.change(Mode::Exclusive, std::time::Duration::from_millis(defaults.lock_timeout_ms)).await?;
         session.reload()?;
     }
     tokio::task::block_in_place(|| {
         // What cannot be counted must not keep a session from being closed.
         let discarded_changes = if synced { 0 } else { sync::compare(&session).map_or(0, |(_, changes)| changes.count()) };
+        if discarded_changes > 0 && sync.is_none() && defaults.close_unsaved == CloseUnsaved::Refuse {
+            return Err(Failure::invalid(format!("The session has {discarded_changes} changes that are not in the archive."))
+                .suggest("Close with sync=true to keep them, or with sync=false to throw them away."));
+        }
         close::close(&host.workspaces, session)?;
         Ok(Closed { synced, discarded_changes })
     })
