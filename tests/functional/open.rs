@@ -140,6 +140,66 @@ fn thousands_of_files_come_out_whole_and_progress_is_reported() {
     assert_eq!(progress.last(), Some(&3000.0));
 }
 
+#[test]
+fn a_file_without_an_end_is_not_copied_for_ever() {
+    let server = Server::start();
+    for endless in ["/proc/self/pagemap", "/proc/self/mem", "/dev/zero"] {
+        let (code, _) = server.call("zipfs_open", json!({"path": endless})).failure();
+        assert!(["ZIP_NOT_FOUND", "ZIP_INVALID", "INTERNAL_ERROR"].contains(&code.as_str()), "{endless}: {code}");
+    }
+    assert_eq!(leftovers(&server), Vec::<String>::new());
+}
+
+#[test]
+fn directories_that_no_entry_mentions_are_counted() {
+    let server = Server::with(json!({"security": {"max_file_count": 50}}));
+    let names: Vec<String> = (0..10).map(|n| format!("{n}/{}f", "d/".repeat(20))).collect();
+    let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "")).collect();
+    let archive = Archive::of(&files);
+    let message = server.call("zipfs_open", json!({"path": archive.path()})).fails("ZIP_BOMB_DETECTED");
+    assert!(message.contains("max_file_count"), "{message}");
+    assert_eq!(leftovers(&server), Vec::<String>::new());
+}
+
+#[test]
+fn many_directories_need_few_descriptors() {
+    let names: Vec<String> = (0..3000).map(|n| format!("d{n}/f.txt")).collect();
+    let files: Vec<(&str, &str)> = names.iter().map(|name| (name.as_str(), "x")).collect();
+    let archive = Archive::of(&files);
+    let server = Server::start();
+    let pid = rustix::process::Pid::from_raw(server.process().0 as i32).unwrap();
+    let few = rustix::process::Rlimit { current: Some(300), maximum: Some(300) };
+    rustix::process::prlimit(Some(pid), rustix::process::Resource::Nofile, few).unwrap();
+    let session = server.open(&archive);
+    session.call("zipfs_status", json!({})).is(json!({"modified": [], "added": [], "deleted": [], "unchanged_count": 3000}));
+    session.call("zipfs_close", json!({})).value();
+}
+
+#[test]
+fn processes_that_open_at_once_do_not_disturb_each_other() {
+    let data = tempfile::tempdir().unwrap();
+    let archive = Archive::of(&[("a.txt", "1"), ("d/b.txt", "2")]);
+    let path = format!("path={}", archive.path().display());
+    let opening: Vec<_> = (0..16)
+        .map(|_| crate::support::Zipfs(data.path()).command().args(["call", "zipfs_open", "--arg", &path]).output_later())
+        .collect();
+    for child in opening {
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+}
+
+/// Starts a command whose output is read later.
+trait OutputLater {
+    fn output_later(&mut self) -> std::process::Child;
+}
+
+impl OutputLater for std::process::Command {
+    fn output_later(&mut self) -> std::process::Child {
+        self.stdout(std::process::Stdio::piped()).stderr(std::process::Stdio::piped()).spawn().unwrap()
+    }
+}
+
 /// Names in the directory of sessions, without the host's own files.
 fn leftovers(server: &Server) -> Vec<String> {
     let entries = std::fs::read_dir(server.data().join("workspaces")).unwrap();

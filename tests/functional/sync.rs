@@ -132,3 +132,48 @@ fn untouched_entries_keep_their_bytes_and_order() {
     assert_eq!(archive.read()["m.txt"], b"changed");
     assert!(archive.dir().join("book.bak.epub").exists());
 }
+
+#[test]
+fn backups_rotate_across_sessions() {
+    let server = Server::start();
+    let archive = Archive::of(&[("a.txt", "0")]);
+    let mut versions = Vec::new();
+    for round in 1..=5 {
+        versions.push(std::fs::read(archive.path()).unwrap());
+        let session = server.open(&archive);
+        session.call("zipfs_write", json!({"path": "a.txt", "content": format!("{round}")})).value();
+        session.call("zipfs_close", json!({"sync": true})).value();
+    }
+    let backup = |name: &str| std::fs::read(archive.dir().join(name)).unwrap();
+    assert_eq!(backup("sample.bak.zip"), versions[4]);
+    assert_eq!(backup("sample.bak.2.zip"), versions[3]);
+    assert_eq!(backup("sample.bak.3.zip"), versions[2]);
+    assert_eq!(std::fs::read_dir(archive.dir()).unwrap().count(), 4);
+}
+
+#[test]
+fn closing_with_sync_does_not_lose_what_an_archive_cannot_hold() {
+    let server = Server::start();
+    let archive = Archive::of(&[("a.txt", "1")]);
+    let session = server.open(&archive);
+    std::os::unix::fs::symlink("a.txt", session.path.join("link")).unwrap();
+    let message = session.call("zipfs_close", json!({"sync": true})).fails("SYNC_FAILED");
+    assert!(message.contains("link"), "{message}");
+    assert!(session.path.join("link").symlink_metadata().is_ok());
+    std::fs::remove_file(session.path.join("link")).unwrap();
+    session.call("zipfs_close", json!({"sync": true})).value();
+}
+
+#[test]
+fn a_damaged_session_is_not_passed_over_for_another() {
+    let server = Server::start();
+    let archive = Archive::of(&[("a.txt", "1")]);
+    let good = server.open(&archive);
+    let bad = server.open(&archive);
+    std::fs::write(bad.path.parent().unwrap().join("metadata.json"), "{").unwrap();
+    // A new look at the directory, as another process would have.
+    server.cli().fails(&["call", "zipfs_ls"], 4);
+    let text = server.cli().fails(&["call", "zipfs_ls", "--arg", &format!("session={}", bad.id)], 1);
+    assert!(text.contains("damaged") && text.contains("original.zip"), "{text}");
+    good.call("zipfs_ls", json!({})).value();
+}

@@ -27,3 +27,23 @@ fn more_calls_than_slots_wait_their_turn() {
     }
     assert!(server.answer(waiting)["result"]["structuredContent"].is_object());
 }
+
+#[test]
+fn opening_works_with_one_place_for_calls() {
+    let server = Server::with(json!({"calls": {"concurrent": 1}}));
+    let archive = Archive::of(&[("a.txt", "x")]);
+    let opening: Vec<u64> =
+        (0..6).map(|_| server.begin("tools/call", json!({"name": "zipfs_open", "arguments": {"path": archive.path()}}))).collect();
+    for id in opening {
+        assert_eq!(server.answer(id)["result"]["structuredContent"]["file_count"], 1);
+    }
+}
+
+#[test]
+fn errors_and_questions_of_guests_are_bounded_too() {
+    let server = Server::start();
+    server.add("lying-class");
+    let reply = server.call("lying_class", json!({}));
+    assert_eq!(reply.0["result"]["isError"], true);
+    assert!(reply.0.to_string().len() < 64 << 10, "{} bytes", reply.0.to_string().len());
+}

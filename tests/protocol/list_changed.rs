@@ -31,3 +31,11 @@ fn a_plugin_is_usable_at_once() {
     // Not waiting for any news.
     server.call("noop", json!({})).value();
 }
+
+#[test]
+fn news_are_told_even_if_a_request_saw_the_change_first() {
+    let server = Server::start();
+    server.add("noop");
+    server.request("prompts/list", json!({}));
+    server.wait("the news", |message| message["method"] == "notifications/tools/list_changed");
+}

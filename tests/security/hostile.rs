@@ -203,6 +203,19 @@ fn disks_and_inodes_are_not_filled() {
 }
 
 #[test]
+fn the_quota_cannot_be_talked_down() {
+    let scene = Scene::set("accounts");
+    let session = scene.server.open(&scene.archive);
+    for round in 0..3 {
+        let reply = scene.crime(&session);
+        let wrote = reply.value()["attempts"].clone();
+        for attempt in wrote.as_array().unwrap() {
+            assert_eq!(attempt["refused"], true, "round {round}: {attempt}");
+        }
+    }
+}
+
+#[test]
 fn links() {
     let scene = Scene::set("links");
     std::fs::write(scene.server.data().join("secret"), "secret").unwrap();

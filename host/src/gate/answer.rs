@@ -6,13 +6,23 @@ use crate::config::CallLimits;
 use crate::failure::Failure;
 use crate::plugins::Found;
 use crate::sandbox::bindings::tools::Reply;
-use crate::sandbox::bindings::types::{Content, InputRequired, ResourceBody};
+use crate::sandbox::bindings::types::{Content, InputRequest, InputRequired, ResourceBody};
 use crate::sandbox::run::too_large;
 
 /// The end of a call, or a question in between.
 pub enum Answer {
     Complete(Outcome),
     InputRequired(Question),
+}
+
+impl Answer {
+    /// In one word, for the record.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Answer::Complete(_) => "ok",
+            Answer::InputRequired(_) => "input-required",
+        }
+    }
 }
 
 pub type Question = InputRequired;
@@ -26,6 +36,9 @@ pub struct Outcome {
 /// Refuses what is too large, is no JSON, or is not what the tool promised.
 pub fn check(found: &Found, reply: Reply, limits: &CallLimits) -> Result<Answer, Failure> {
     let outcome = match reply {
+        Reply::InputRequired(question) if weigh_question(&question) as u64 > limits.result_bytes => {
+            return Err(too_large(limits.result_bytes as usize));
+        }
         Reply::InputRequired(question) => return Ok(Answer::InputRequired(question)),
         Reply::Complete(outcome) => outcome,
     };
@@ -65,6 +78,19 @@ fn weigh(content: &Content) -> usize {
             ResourceBody::Text(text) => text.len(),
             ResourceBody::Bytes(bytes) => bytes.len(),
         },
-        Content::Link(link) => link.uri.len() + link.name.len(),
+        Content::Link(link) => {
+            let optional = [&link.title, &link.description, &link.mime_type];
+            link.uri.len() + link.name.len() + optional.into_iter().flatten().map(String::len).sum::<usize>()
+        }
     }
+}
+
+fn weigh_question(question: &Question) -> usize {
+    let request = |request: &InputRequest| match request {
+        InputRequest::Elicit(form) => form.message.len() + form.schema.len(),
+        InputRequest::Sample(params) => params.len(),
+        InputRequest::Roots => 0,
+    };
+    let asked: usize = question.requests.iter().map(|(name, asked)| name.len() + request(asked)).sum();
+    asked + question.state.as_ref().map_or(0, String::len)
 }

@@ -1,18 +1,29 @@
 //! What a call is given: the session's directory, and the capabilities that manifest, grant and tool all agree on.
 
+use tokio_util::sync::CancellationToken;
+
 use super::calls::Audience;
 use super::open::Gate;
 use crate::failure::Failure;
 use crate::plugins::{Found, Plugin, WorkspaceAccess};
 use crate::sandbox::Capability;
+use crate::sandbox::exports::Visit;
 use crate::sandbox::guest::{CallContext, Mount};
+use crate::sandbox::limits::Limits;
+use crate::sandbox::run::cancelled;
 use crate::workspace::Workspace;
 use crate::workspace::lock::Mode;
 use crate::workspace::quota::Allowance;
 
 impl Gate {
     /// Prepares a call of a tool: resolves and locks the session, and opens what the tool declares.
-    pub(super) async fn grant(&self, found: &Found, session: Option<&str>, audience: Audience) -> Result<CallContext, Failure> {
+    pub(super) async fn grant<'a>(
+        &'a self,
+        found: &Found,
+        session: Option<&str>,
+        audience: Audience,
+        cancel: &'a CancellationToken,
+    ) -> Result<Visit<'a>, Failure> {
         let access = &found.tool().access;
         let asked = &found.plugin.manifest.capabilities;
         let capabilities: Vec<Capability> = access
@@ -24,13 +35,19 @@ impl Gate {
         let level = access.workspace.min(found.plugin.manifest.workspace.access);
         let workspace = match level {
             WorkspaceAccess::None => None,
-            WorkspaceAccess::Read | WorkspaceAccess::Write => Some(self.workspaces().enter(session, Mode::Shared).await?),
+            // Waiting for a session that another one uses can take seconds; the caller may not want to.
+            WorkspaceAccess::Read | WorkspaceAccess::Write => tokio::select! {
+                biased;
+                () = cancel.cancelled() => return Err(cancelled()),
+                entered = self.workspaces().enter(session, Mode::Shared) => Some(entered?),
+            },
         };
         let mount = match &workspace {
             None => None,
             Some(workspace) => Some(self.mount(workspace, level)?),
         };
-        Ok(CallContext {
+        let limits = Limits::of_call(&self.config.settings.calls, capabilities.contains(&Capability::Sessions));
+        let context = CallContext {
             mount,
             capabilities,
             read_only: access.is_read_only(),
@@ -39,11 +56,13 @@ impl Gate {
             events: audience.events,
             client: audience.client,
             label: found.plugin.description.name.as_str().into(),
-        })
+        };
+        let compiled = found.plugin.compiled(&self.sandbox, &self.cache)?;
+        Ok(Visit { sandbox: &self.sandbox, compiled, context, limits, cancel })
     }
 
     /// Prepares a read of a resource or prompt: the only session read-only, if the plugin works on workspaces and there is one.
-    pub(super) async fn grant_reading(&self, plugin: &Plugin, audience: Audience) -> Result<CallContext, Failure> {
+    pub(super) async fn grant_reading(&self, plugin: &Plugin) -> Result<CallContext, Failure> {
         let workspace = match plugin.manifest.workspace.access {
             WorkspaceAccess::None => None,
             _ => self.workspaces().enter(None, Mode::Shared).await.ok(),
@@ -52,14 +71,8 @@ impl Gate {
             None => None,
             Some(workspace) => Some(self.mount(workspace, WorkspaceAccess::Read)?),
         };
-        Ok(CallContext {
-            mount,
-            workspace,
-            events: audience.events,
-            client: audience.client,
-            label: plugin.description.name.as_str().into(),
-            ..CallContext::default()
-        })
+        let label = plugin.description.name.as_str().into();
+        Ok(CallContext { mount, workspace, label, read_only: true, ..CallContext::default() })
     }
 
     fn mount(&self, workspace: &Workspace, level: WorkspaceAccess) -> Result<Mount, Failure> {

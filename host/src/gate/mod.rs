@@ -6,29 +6,29 @@ mod authorise;
 mod calls;
 mod grant;
 mod open;
-
+mod reading;
 mod record;
-mod run;
 
 pub use answer::{Answer, Outcome, Question};
 pub use arguments::shown_schema;
 pub use calls::{Audience, Call, Principal, Refusal};
 pub use open::Gate;
+pub use reading::Reader;
 
 impl Gate {
     /// Calls a tool.
     pub async fn call(&self, call: Call) -> Result<Answer, Refusal> {
         let found = self.find(&call.tool).await?;
-        let entry = record::begin(&call, &found);
+        let entry = record::begin(&call.principal, &found.tool().name, &found.plugin.description.name);
         let answer = async {
             authorise::may_call(&call.principal, &found)?;
             let (arguments, session) = arguments::check(&found, call.arguments)?;
-            let context = self.grant(&found, session.as_deref(), call.audience).await?;
-            let reply = self.run_tool(&found, arguments, call.resumed, context, &call.cancel).await?;
+            let visit = self.grant(&found, session.as_deref(), call.audience, &call.cancel).await?;
+            let reply = visit.call_tool(found.tool().name.clone(), arguments, call.resumed).await?;
             answer::check(&found, reply, &self.config.settings.calls)
         }
         .await;
-        entry.end(&answer);
+        entry.end(answer.as_ref().map(Answer::kind));
         answer.map_err(|failure| Refusal::Failed { failure, shape: found.plugin.manifest.errors })
     }
 }

@@ -46,20 +46,18 @@ impl Gate {
         &self.sessions.workspaces
     }
 
-    /// Reads the plugins again if any was added or removed. Says whether something changed.
-    pub async fn refresh(&self) -> bool {
+    /// Reads the plugins again if any was added or removed.
+    pub async fn refresh(&self) {
         let before = self.registry();
         if self.store.changed() == before.made_from {
-            return false;
+            return;
         }
         match Registry::load(&self.sandbox, &self.store, &self.cache, Some(&before)).await {
             Ok(registry) => {
                 *self.registry.write().unwrap_or_else(|poisoned| poisoned.into_inner()) = Arc::new(registry);
-                true
             }
             Err(failure) => {
                 tracing::error!(%failure, "plugins cannot be read again; going on with those that are loaded");
-                false
             }
         }
     }

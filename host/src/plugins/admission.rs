@@ -30,7 +30,8 @@ pub struct Candidate {
     wasm: Vec<u8>,
 }
 
-/// Reads a `.wasm` file, or a directory with `plugin.toml` and one `.wasm` file, and examines it. Nothing is kept yet.
+/// Reads a `.wasm` file, or a directory with `plugin.toml` and one `.wasm` file, and examines it. Nothing is kept
+/// but its compiled code, in the cache.
 pub async fn examine_ambient(path: &Path, sandbox: &Sandbox, cache: &Cache) -> Result<Candidate, Failure> {
     let (wasm_path, manifest) = locate(path)?;
     let size = std::fs::metadata(&wasm_path).map_err(|error| not_readable(&wasm_path, &error))?.len();
@@ -39,12 +40,9 @@ pub async fn examine_ambient(path: &Path, sandbox: &Sandbox, cache: &Cache) -> R
     }
     let wasm = std::fs::read(&wasm_path).map_err(|error| not_readable(&wasm_path, &error))?;
     let digest = digest_of(&wasm);
-    let component = sandbox.compile(&wasm).map_err(|error| {
-        Failure::new(Class::Invalid, "PLUGIN_INVALID", format!("{} is not a component: {error:#}.", wasm_path.display()))
-            .suggest("Build it for wasm32-wasip2.")
-    })?;
-    let needs = check_imports(&component, sandbox)?;
-    let compiled: Arc<Compiled> = cache.compile(sandbox, &wasm, &digest)?;
+    let code = sandbox.compile(&wasm)?;
+    let needs = check_imports(&sandbox.imports(&code))?;
+    let compiled: Arc<Compiled> = cache.keep_code(sandbox, code, &digest)?;
     let label = wasm_path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("plugin").to_owned();
     let description = describe(sandbox, &compiled, &label).await?;
     let manifest = manifest.unwrap_or_else(|| implied(&description, &needs));
@@ -63,9 +61,9 @@ impl Candidate {
 }
 
 /// Every import must be harmless, free, or a capability that can be granted. Returns the last kind.
-fn check_imports(component: &wasmtime::component::Component, sandbox: &Sandbox) -> Result<Vec<Capability>, Failure> {
+fn check_imports(imports: &[String]) -> Result<Vec<Capability>, Failure> {
     let mut needs = Vec::new();
-    for (name, _) in component.component_type().imports(sandbox.engine()) {
+    for name in imports {
         if HARMLESS.iter().any(|prefix| name.starts_with(prefix)) {
             continue;
         }

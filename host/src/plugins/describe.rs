@@ -10,6 +10,7 @@ use super::description::{Access, Description, Icon, Role, Tool, WorkspaceAccess}
 use super::manifest::check_plugin_name;
 use crate::failure::{Class, Failure};
 use crate::sandbox::bindings::tools as said;
+use crate::sandbox::exports::Visit;
 use crate::sandbox::limits::Limits;
 use crate::sandbox::{CallContext, Capability, Compiled, Sandbox};
 
@@ -23,22 +24,18 @@ const MOST_NAME: usize = 64;
 
 /// Runs `describe` in the sandbox.
 pub async fn describe(sandbox: &Sandbox, compiled: &Arc<Compiled>, label: &str) -> Result<Description, Failure> {
-    let Some(plugin) = compiled.tools.clone() else {
+    if compiled.tools.is_none() {
         return Err(Failure::invalid(format!("{label} is not a plugin: it does not export zipfs:plugin/tools@0.1.0."))
             .suggest("Build it with the zipfs-sdk crate, or against wit/."));
+    }
+    let visit = Visit {
+        sandbox,
+        compiled: compiled.clone(),
+        context: CallContext { label: label.into(), ..CallContext::default() },
+        limits: Limits::of_describe(sandbox.limits()),
+        cancel: &CancellationToken::new(),
     };
-    let limits = Limits::of_describe(sandbox.limits());
-    let call = CallContext { label: label.into(), ..CallContext::default() };
-    let said = sandbox
-        .run(call, &limits, &CancellationToken::new(), move |mut store| async move {
-            let result = async {
-                let plugin = plugin.instantiate_async(&mut store).await?;
-                plugin.zipfs_plugin_tools().call_describe(&mut store).await
-            }
-            .await;
-            (store, result)
-        })
-        .await?;
+    let said = visit.describe().await?;
     check(said, compiled)
 }
 

@@ -22,6 +22,7 @@ use super::manifest::Manifest;
 use super::plugin::{Origin, Plugin};
 use crate::config::DataDir;
 use crate::failure::{Class, Failure};
+use crate::sandbox::compiled::Code;
 use crate::sandbox::{Capability, Compiled, Sandbox};
 use crate::workspace::copy::hex;
 
@@ -175,14 +176,15 @@ impl Cache {
 
     /// Compiles, and keeps the code for the next time if it can be kept.
     pub fn compile(&self, sandbox: &Sandbox, wasm: &[u8], digest: &str) -> Result<Arc<Compiled>, Failure> {
-        let refused = |error: wasmtime::Error| {
-            Failure::new(Class::Invalid, "PLUGIN_INVALID", format!("This is not a component that can be run here: {error:#}."))
-        };
-        let component = sandbox.compile(wasm).map_err(refused)?;
-        if let Ok(code) = component.serialize() {
-            self.keep(&self.code_path(sandbox, digest), &code);
+        self.keep_code(sandbox, sandbox.compile(wasm)?, digest)
+    }
+
+    /// Keeps code that was just made, and makes it ready to run.
+    pub fn keep_code(&self, sandbox: &Sandbox, code: Code, digest: &str) -> Result<Arc<Compiled>, Failure> {
+        if let Some(bytes) = code.to_bytes() {
+            self.keep(&self.code_path(sandbox, digest), &bytes);
         }
-        Ok(Arc::new(sandbox.link(component).map_err(refused)?))
+        Ok(Arc::new(sandbox.ready(code)?))
     }
 
     pub fn description(&self, digest: &str) -> Option<Description> {

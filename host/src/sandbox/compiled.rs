@@ -8,11 +8,27 @@ use std::path::Path;
 use std::ptr::NonNull;
 
 use wasmtime::component::Component;
-use wasmtime::{CustomCodeMemory, Engine, Result};
+use wasmtime::{CustomCodeMemory, Result};
 
 use super::bindings::{archive, completions, plugin, prompts, resources};
 use super::engine::Sandbox;
 use super::guest::Guest;
+use crate::failure::{Class, Failure};
+
+/// Machine code that was just made.
+pub struct Code(Component);
+
+impl Code {
+    /// The form that can be kept and loaded again.
+    pub fn to_bytes(&self) -> Option<Vec<u8>> {
+        self.0.serialize().ok()
+    }
+}
+
+fn unfit(error: wasmtime::Error) -> Failure {
+    let message = format!("This is not a component that can be run here: {error:#}.");
+    Failure::new(Class::Invalid, "PLUGIN_INVALID", message).suggest("Build it for wasm32-wasip2, against wit/.")
+}
 
 /// A component that can be instantiated, linked and with its exports found.
 pub struct Compiled {
@@ -49,11 +65,21 @@ impl Sandbox {
     }
 
     /// Compiles a component. Takes a tenth of a second for each hundred kilobytes.
-    pub fn compile(&self, wasm: &[u8]) -> Result<Component> {
-        Component::from_binary(&self.engine, wasm)
+    pub fn compile(&self, wasm: &[u8]) -> Result<Code, Failure> {
+        Component::from_binary(&self.engine, wasm).map(Code).map_err(unfit)
     }
 
-    pub fn link(&self, component: Component) -> Result<Compiled> {
+    /// What a component asks of its host, by the names of the interfaces.
+    pub fn imports(&self, code: &Code) -> Vec<String> {
+        code.0.component_type().imports(&self.engine).map(|(name, _)| name.to_owned()).collect()
+    }
+
+    /// Connects code with what the host offers. Fails if it asks for more.
+    pub fn ready(&self, code: Code) -> Result<Compiled, Failure> {
+        self.link(code.0).map_err(unfit)
+    }
+
+    fn link(&self, component: Component) -> Result<Compiled> {
         let instance = self.linker.instantiate_pre(&component)?;
         Ok(Compiled {
             tools: plugin::PluginPre::new(instance.clone()).ok(),
@@ -72,9 +98,6 @@ impl Sandbox {
         format!("{:016x}", hasher.finish())
     }
 
-    pub fn engine(&self) -> &Engine {
-        &self.engine
-    }
 }
 
 /// Whether code can be run where it lies in the binary. Elsewhere the instruction cache needs care that wasmtime takes only for

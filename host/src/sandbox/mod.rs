@@ -8,6 +8,7 @@ pub mod compiled;
 pub mod driver;
 pub mod engine;
 pub mod engine_config;
+pub mod exports;
 pub mod guarded_fs;
 pub mod guest;
 pub mod imports;

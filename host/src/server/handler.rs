@@ -22,7 +22,7 @@ use super::instructions::instructions;
 use super::listeners::{Listeners, tell};
 use super::wire;
 use crate::failure::{Class, Failure, Shape};
-use crate::gate::{Answer, Audience, Call, Gate, Principal, Refusal};
+use crate::gate::{Answer, Audience, Call, Gate, Principal, Reader, Refusal};
 use crate::plugins::Registry;
 use crate::sandbox::bindings::completions::exports::zipfs::plugin::completions::Target;
 use crate::sandbox::guest::Client;
@@ -43,6 +43,8 @@ struct State {
     codec: RequestStateCodec,
     /// What `logging/setLevel` asked for, in older revisions.
     level: AtomicU8,
+    /// The registry that clients know of.
+    announced: Mutex<Arc<Registry>>,
     /// What is answered often and changes rarely, made once for each registry.
     shown: Mutex<Option<Shown>>,
 }
@@ -59,6 +61,7 @@ impl Handler {
         let mut key = uuid::Uuid::new_v4().into_bytes().to_vec();
         key.extend(uuid::Uuid::new_v4().into_bytes());
         Handler(Arc::new(State {
+            announced: Mutex::new(gate.registry()),
             gate,
             listeners: Listeners::default(),
             codec: RequestStateCodec::new(key),
@@ -69,7 +72,11 @@ impl Handler {
 
     /// Looks whether plugins came or went, and tells the clients.
     pub async fn announce_changes(&self) {
-        if self.0.gate.refresh().await {
+        self.0.gate.refresh().await;
+        let registry = self.0.gate.registry();
+        // Somebody else may have noticed the change first; what counts is what was announced.
+        let before = std::mem::replace(&mut *self.0.announced.lock().unwrap_or_else(|poisoned| poisoned.into_inner()), registry.clone());
+        if !Arc::ptr_eq(&before, &registry) {
             self.0.listeners.announce().await;
         }
     }
@@ -109,9 +116,11 @@ impl Handler {
         let client = client_of(context);
         let modern = is_modern(context);
         let tool = request.name.to_string();
-        let mut resumed = input::resumption(&self.0.codec, &tool, request.input_responses, request.request_state)
-            .map_err(|why| ErrorData::invalid_params(why, None))?;
         let arguments = request.arguments.unwrap_or_default();
+        // An answer given for one call is no answer for another.
+        let about = format!("{tool} {}", json!(arguments));
+        let mut resumed = input::resumption(&self.0.codec, &about, request.input_responses, request.request_state)
+            .map_err(|why| ErrorData::invalid_params(why, None))?;
         let (events, forwarder) = Forwarder::start(&context.peer, self.wanted(context));
         let mut rounds = 0;
         let answered = loop {
@@ -135,11 +144,11 @@ impl Handler {
             let asked = match input::check_abilities(&question, &client) {
                 Err(failure) => Err(failure),
                 Ok(()) if rounds > input::MOST_ROUNDS => Err(Failure::limit("The tool asks without end.")),
-                Ok(()) if modern => match input::as_result(&self.0.codec, &tool, question) {
+                Ok(()) if modern => match input::as_result(&self.0.codec, &about, question) {
                     Ok(result) => break Ok(result.into()),
                     Err(failure) => Err(failure),
                 },
-                Ok(()) => input::ask(&context.peer, question).await,
+                Ok(()) => input::ask(context, question).await,
             };
             match asked {
                 Ok(answers) => resumed = Some(answers),
@@ -204,7 +213,7 @@ impl ServerHandler for Handler {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let entries = self.0.gate.list_resources().await.map_err(protocol_error)?;
+        let entries = self.0.gate.list_resources(&reader(&context)).await;
         let mut result = ListResourcesResult::with_all_items(entries.into_iter().map(wire::resource).collect());
         result.meta = stamp(&context);
         Ok(result)
@@ -215,7 +224,7 @@ impl ServerHandler for Handler {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let templates = self.0.gate.list_resource_templates().await.map_err(protocol_error)?;
+        let templates = self.0.gate.list_resource_templates(&reader(&context)).await;
         let mut result = ListResourceTemplatesResult::with_all_items(templates.into_iter().map(wire::resource_template).collect());
         result.meta = stamp(&context);
         Ok(result)
@@ -226,7 +235,7 @@ impl ServerHandler for Handler {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        match self.0.gate.read_resource(&request.uri).await {
+        match self.0.gate.read_resource(&reader(&context), &request.uri).await {
             Ok(contents) => {
                 let mut result = ReadResourceResult::new(contents.into_iter().map(wire::resource_contents).collect());
                 result.meta = stamp(&context);
@@ -244,7 +253,7 @@ impl ServerHandler for Handler {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let prompts = self.0.gate.list_prompts().await.map_err(protocol_error)?;
+        let prompts = self.0.gate.list_prompts(&reader(&context)).await;
         let mut result = ListPromptsResult::with_all_items(prompts.into_iter().map(wire::prompt).collect());
         result.meta = stamp(&context);
         Ok(result)
@@ -256,7 +265,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let arguments = request.arguments.unwrap_or_default().into_iter().map(|(name, value)| (name, as_text(value))).collect();
-        let filled = self.0.gate.get_prompt(&request.name, arguments).await.map_err(protocol_error)?;
+        let filled = self.0.gate.get_prompt(&reader(&context), &request.name, arguments).await.map_err(protocol_error)?;
         let mut result = wire::filled_prompt(filled);
         result.meta = stamp(&context);
         Ok(result.into())
@@ -276,7 +285,7 @@ impl ServerHandler for Handler {
         let proposals = self
             .0
             .gate
-            .complete(target, &request.argument.name, &request.argument.value, filled_in)
+            .complete(&reader(&context), target, &request.argument.name, &request.argument.value, filled_in)
             .await
             .map_err(protocol_error)?;
         let mut completion = CompletionInfo::default();
@@ -318,6 +327,10 @@ impl ServerHandler for Handler {
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
         self.0.listeners.add_peer(context.peer);
     }
+}
+
+fn reader(context: &RequestContext<RoleServer>) -> Reader {
+    Reader { principal: Principal::local(), cancel: context.ct.clone() }
 }
 
 pub fn identity() -> Implementation {

@@ -12,7 +12,7 @@ use rmcp::model::{
     CreateMessageRequestParams, ElicitRequestParams, InputRequest, InputRequests, InputRequiredResult, InputResponses,
     RequestStateCodec, SealOptions,
 };
-use rmcp::service::{Peer, RoleServer};
+use rmcp::service::{Peer, RequestContext, RoleServer};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -20,8 +20,9 @@ use crate::failure::{Class, Failure};
 use crate::gate::Question;
 use crate::sandbox::bindings::types::{self, InputAnswer, Resumption};
 use crate::sandbox::guest::Client;
+use crate::sandbox::run::cancelled;
 
-/// How long sealed state is accepted. A person may think over a form; not for days.
+/// How long an answer is waited for, and sealed state is accepted. A person may think over a form; not for days.
 const STATE_LIVES: Duration = Duration::from_secs(3600);
 
 /// How often one call may come back with another question.
@@ -54,12 +55,12 @@ pub fn check_abilities(question: &Question, client: &Client) -> Result<(), Failu
 }
 
 /// The question as the result of a call.
-pub fn as_result(codec: &RequestStateCodec, tool: &str, question: Question) -> Result<InputRequiredResult, Failure> {
+pub fn as_result(codec: &RequestStateCodec, about: &str, question: Question) -> Result<InputRequiredResult, Failure> {
     let mut requests = InputRequests::new();
     for (name, request) in question.requests {
         requests.insert(name, on_wire(request)?);
     }
-    let options = SealOptions::new().associated_data(tool.as_bytes()).ttl(STATE_LIVES);
+    let options = SealOptions::new().associated_data(about.as_bytes()).ttl(STATE_LIVES);
     let state = codec
         .seal_json_with(&Sealed { state: question.state }, &options)
         .map_err(|error| Failure::internal(format!("The tool's state cannot be sealed: {error}.")))?;
@@ -69,7 +70,7 @@ pub fn as_result(codec: &RequestStateCodec, tool: &str, question: Question) -> R
 /// The answers of a client that carried our state. Changed, expired or foreign state is an error of the request.
 pub fn resumption(
     codec: &RequestStateCodec,
-    tool: &str,
+    about: &str,
     responses: Option<InputResponses>,
     state: Option<String>,
 ) -> Result<Option<Resumption>, String> {
@@ -78,26 +79,34 @@ pub fn resumption(
     }
     let Some(state) = state else { return Err("inputResponses came without requestState".into()) };
     let sealed: Sealed =
-        codec.open_json_with(&state, tool.as_bytes()).map_err(|error| format!("requestState is not valid: {error}"))?;
+        codec.open_json_with(&state, about.as_bytes()).map_err(|error| format!("requestState is not valid: {error}"))?;
     Ok(Some(Resumption { answers: answers(responses.unwrap_or_default()), state: sealed.state }))
 }
 
-/// Asks an older client, one request after the other.
-pub async fn ask(peer: &Peer<RoleServer>, question: Question) -> Result<Resumption, Failure> {
-    let refused = |error: rmcp::ServiceError| {
-        Failure::new(Class::Forbidden, "CLIENT_CANNOT_ANSWER", format!("The client did not answer the tool's question: {error}."))
-    };
+/// Asks an older client, one request after the other, until it answers, goes away, or takes too long.
+pub async fn ask(context: &RequestContext<RoleServer>, question: Question) -> Result<Resumption, Failure> {
     let mut responses = BTreeMap::new();
     for (name, request) in question.requests {
-        let answer = match on_wire(request)? {
-            InputRequest::Elicitation(request) => json!(peer.create_elicitation(request.params).await.map_err(refused)?),
-            InputRequest::CreateMessage(request) => json!(peer.create_message(request.params).await.map_err(refused)?),
-            InputRequest::ListRoots(_) => json!(peer.list_roots().await.map_err(refused)?),
-            _ => return Err(Failure::internal("The tool asked for something that cannot be asked.")),
+        let answer = tokio::select! {
+            answer = ask_once(&context.peer, on_wire(request)?) => answer?,
+            () = context.ct.cancelled() => return Err(cancelled()),
+            () = tokio::time::sleep(STATE_LIVES) => return Err(Failure::new(Class::Timeout, "TIMEOUT", "Nobody answered the tool's question.")),
         };
         responses.insert(name, answer);
     }
     Ok(Resumption { answers: answers(responses), state: question.state })
+}
+
+async fn ask_once(peer: &Peer<RoleServer>, request: InputRequest) -> Result<Value, Failure> {
+    let refused = |error: rmcp::ServiceError| {
+        Failure::new(Class::Forbidden, "CLIENT_CANNOT_ANSWER", format!("The client did not answer the tool's question: {error}."))
+    };
+    Ok(match request {
+        InputRequest::Elicitation(request) => json!(peer.create_elicitation(request.params).await.map_err(refused)?),
+        InputRequest::CreateMessage(request) => json!(peer.create_message(request.params).await.map_err(refused)?),
+        InputRequest::ListRoots(_) => json!(peer.list_roots().await.map_err(refused)?),
+        _ => return Err(Failure::internal("The tool asked for something that cannot be asked.")),
+    })
 }
 
 fn answers(responses: BTreeMap<String, Value>) -> Vec<InputAnswer> {

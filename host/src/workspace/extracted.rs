@@ -29,8 +29,8 @@ pub fn masked_mode(mode: Option<u32>, is_directory: bool) -> u32 {
     }
 }
 
-/// Makes every directory that the entries need, parents first.
-pub fn make_directories(contents: &Dir, entries: &[Entry]) -> io::Result<u64> {
+/// Every directory that the entries need, parents before what is in them. `None` if there are more than `most`.
+pub fn needed_directories(entries: &[Entry], most: u64) -> Option<BTreeSet<&str>> {
     let mut needed = BTreeSet::new();
     for entry in entries {
         let mut path = match entry.kind {
@@ -41,13 +41,20 @@ pub fn make_directories(contents: &Dir, entries: &[Entry]) -> io::Result<u64> {
         while !path.is_empty() && needed.insert(path) {
             path = parent(path);
         }
+        if needed.len() as u64 > most {
+            return None;
+        }
     }
+    Some(needed)
+}
+
+pub fn make_directories(contents: &Dir, needed: BTreeSet<&str>) -> io::Result<()> {
     let mut builder = DirBuilder::new();
     builder.mode(USUAL_DIRECTORY);
-    for path in &needed {
+    for path in needed {
         contents.create_dir_with(path, &builder)?;
     }
-    Ok(needed.len() as u64)
+    Ok(())
 }
 
 /// Sets modes and the times of directories, and records the stat of every file.

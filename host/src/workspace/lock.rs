@@ -20,6 +20,8 @@ pub enum Mode {
 #[derive(Debug)]
 pub struct Lock {
     file: File,
+    /// Nothing is held: the way up failed, and the way back too.
+    lost: bool,
 }
 
 impl Lock {
@@ -29,7 +31,7 @@ impl Lock {
         let file = workspace
             .open_with(layout::LOCK, options.read(true).write(true).create(true).mode(0o600))
             .map_err(|error| Failure::internal(format!("The session's lock cannot be opened: {error}.")))?;
-        let mut lock = Lock { file };
+        let mut lock = Lock { file, lost: false };
         lock.change(mode, timeout).await?;
         Ok(lock)
     }
@@ -38,7 +40,7 @@ impl Lock {
     pub fn try_acquire(workspace: &Dir, mode: Mode) -> std::io::Result<Option<Lock>> {
         let mut options = OpenOptions::new();
         let file = workspace.open_with(layout::LOCK, options.read(true).write(true).create(true).mode(0o600))?;
-        let mut lock = Lock { file };
+        let mut lock = Lock { file, lost: false };
         Ok(if lock.try_change(mode)? { Some(lock) } else { None })
     }
 
@@ -55,11 +57,19 @@ impl Lock {
             }
             let left = timeout.saturating_sub(started.elapsed());
             if left.is_zero() {
-                return Err(self.locked(timeout));
+                let failure = self.locked(timeout);
+                // A conversion that fails has given up what was held before.
+                self.lost = mode == Mode::Exclusive && !self.try_change(Mode::Shared).unwrap_or(false);
+                return Err(failure);
             }
             tokio::time::sleep(pause.min(left)).await;
             pause = (pause * 2).min(Duration::from_millis(50));
         }
+    }
+
+    /// Whether the lock was lost in an attempt to change it. What it protected must not be touched any more.
+    pub fn is_lost(&self) -> bool {
+        self.lost
     }
 
     fn try_change(&mut self, mode: Mode) -> std::io::Result<bool> {

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
+use rustix::fs::{Mode, OFlags};
 use serde::{Deserialize, Serialize};
 
 use super::layout;
@@ -25,9 +26,6 @@ pub struct Metadata {
     /// Present while a sync is under way: what recovery has to know.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending: Option<Pending>,
-    /// Backups that this session made, newest first. Only these are ever renamed or removed.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub backups: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -74,7 +72,14 @@ pub fn write_whole(dir: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
     let mut file = dir.open_with(&temporary, OpenOptions::new().write(true).create(true).truncate(true).mode(0o600))?;
     file.write_all(bytes)?;
     file.sync_data()?;
-    dir.rename(&temporary, dir, name)
+    dir.rename(&temporary, dir, name)?;
+    sync_directory(dir)
+}
+
+/// Puts the names in a directory on disk. The handle itself only names the directory; flushing needs one that can read it.
+pub fn sync_directory(dir: &Dir) -> io::Result<()> {
+    let readable = rustix::fs::openat(dir, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+    Ok(rustix::fs::fsync(readable)?)
 }
 
 /// Now, as the metadata and the tools write it.

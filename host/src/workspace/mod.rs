@@ -14,6 +14,7 @@
 //!   tmp/                 files on their way into contents/
 //! ```
 
+pub mod backups;
 pub mod baseline;
 pub mod close;
 pub mod commit;
@@ -30,6 +31,7 @@ pub mod resolve;
 pub mod status;
 pub mod store;
 pub mod sync;
+pub mod walk;
 
 pub use store::{Workspace, Workspaces};
 

@@ -49,23 +49,31 @@ pub struct Opened {
 
 impl Opening {
     /// Checks the request and copies the archive. Blocks; the path comes from outside.
-    pub fn begin_ambient(workspaces: Arc<Workspaces>, path: &str, name: Option<&str>) -> Result<Opening, Failure> {
+    pub fn begin_ambient(
+        workspaces: Arc<Workspaces>,
+        path: &str,
+        name: Option<&str>,
+        is_cancelled: impl Fn() -> bool,
+    ) -> Result<Opening, Failure> {
         let source_path = PathBuf::from(path);
         let source = open_source_ambient(&source_path)?;
         let name = name.unwrap_or_default().to_owned();
         if !name.is_empty() {
             name::check_name(&name)?;
         }
-        recover::sweep(&workspaces);
         check_room(&workspaces, &name)?;
 
         let id = uuid::Uuid::new_v4().to_string();
         let hidden = format!(".opening-{id}");
         let storage = |error: io::Error| storage_failure("The workspace cannot be made", &error);
+        // Making the directory and locking it is one step for those who sweep.
+        let gate = recover::publishing(workspaces.root()).map_err(storage)?;
+        recover::sweep(&workspaces);
         let dir = create_private_dir(workspaces.root(), &hidden).map_err(storage)?;
         // From here on the directory is ours to remove.
         let lock = Lock::try_acquire(&dir, Mode::Exclusive).map_err(storage)?;
         let lock = lock.ok_or_else(|| Failure::internal("A directory that was just made is locked."))?;
+        drop(gate);
         let contents = create_private_dir(&dir, layout::CONTENTS).map_err(storage)?;
         create_private_dir(&dir, layout::TMP).map_err(storage)?;
         let original = dir
@@ -90,8 +98,8 @@ impl Opening {
         opening.draw(Usage { bytes: size, files: 1 })?;
         opening.archive_size = size;
         let file = Arc::get_mut(&mut opening.archive).ok_or_else(|| Failure::internal("The copy is in use."))?;
-        opening.hash =
-            copy::copy_and_hash(&source, file).map_err(|error| storage_failure("The archive cannot be copied", &error))?;
+        opening.hash = copy::copy_and_hash(&source, file, size, is_cancelled)
+            .map_err(|error| storage_failure("The archive cannot be copied", &error))?;
         Ok(opening)
     }
 
@@ -108,10 +116,16 @@ impl Opening {
     /// Makes room for what the archive holds: disk for all sessions, and the directories.
     pub fn make_room(&mut self, listing: &Listing) -> Result<(), Failure> {
         let bytes = listing.entries.iter().fold(0u64, |sum, entry| sum.saturating_add(entry.size));
-        self.draw(Usage { bytes, files: listing.entries.len() as u64 })?;
-        extracted::make_directories(&self.contents, &listing.entries)
-            .map_err(|error| storage_failure("The directories of the archive cannot be made", &error))?;
-        Ok(())
+        let files = listing.entries.iter().filter(|entry| entry.kind == Kind::File).count() as u64;
+        let most = self.workspaces.settings().security.max_file_count;
+        // An archive can name a file a hundred directories deep and mention none of them.
+        let directories = extracted::needed_directories(&listing.entries, most.saturating_sub(files)).ok_or_else(|| {
+            let message = format!("The archive needs more than {most} files and directories (security.max_file_count).");
+            Failure::new(Class::Limit, "ZIP_BOMB_DETECTED", message).suggest("Raise the limit if you trust the archive.")
+        })?;
+        self.draw(Usage { bytes, files: files + directories.len() as u64 })?;
+        extracted::make_directories(&self.contents, directories)
+            .map_err(|error| storage_failure("The directories of the archive cannot be made", &error))
     }
 
     /// Records what was extracted and lets the session be seen. Blocks.
@@ -143,7 +157,6 @@ impl Opening {
             extracted_size_bytes,
             file_count,
             pending: None,
-            backups: Vec::new(),
         };
         metadata.store(&self.dir).map_err(storage)?;
 
@@ -165,7 +178,7 @@ impl Opening {
     fn draw(&mut self, wanted: Usage) -> Result<(), Failure> {
         let total = self.workspaces.total().map_err(|error| storage_failure("The disk account cannot be read", &error))?;
         let mut drawn = total.draw(wanted).unwrap_or(false);
-        if !drawn && recover::recount_total(&self.workspaces, &total, self.drawn).is_ok() {
+        if !drawn && recover::recount_total(&self.workspaces, &total).is_ok() {
             drawn = total.draw(wanted).unwrap_or(false);
         }
         if !drawn {

@@ -11,6 +11,8 @@ use std::os::unix::fs::FileExt;
 use cap_std::fs::{Dir, MetadataExt, OpenOptions, OpenOptionsExt};
 use rustix::fs::FlockOperation;
 
+use super::walk::walk;
+
 /// Bytes and files (directories count).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Usage {
@@ -215,23 +217,16 @@ impl Accounts {
 #[derive(Debug, Clone, Copy)]
 pub struct QuotaExceeded;
 
-/// Counts what is really there, never following a link.
+/// Counts what is really there.
 pub fn count(dir: &Dir) -> io::Result<Usage> {
-    use cap_fs_ext::DirExt;
     let mut usage = Usage::default();
-    let mut open = vec![dir.try_clone()?];
-    while let Some(dir) = open.pop() {
-        for entry in dir.entries()? {
-            let entry = entry?;
-            usage.files += 1;
-            let kind = entry.file_type()?;
-            if kind.is_dir() {
-                open.push(dir.open_dir_nofollow(entry.file_name())?);
-            } else if kind.is_file() {
-                usage.bytes += entry.metadata()?.size();
-            }
+    let unnamed = walk(dir, |seen| {
+        usage.files += 1;
+        if seen.metadata.is_file() {
+            usage.bytes += seen.metadata.size();
         }
-    }
+    })?;
+    usage.files += unnamed.len() as u64;
     Ok(usage)
 }
 

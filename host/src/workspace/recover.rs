@@ -4,18 +4,20 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
+use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
 use rustix::fs::FlockOperation;
 
 use super::lock::{Lock, Mode};
 use super::metadata::State;
 use super::open::open_source_ambient;
-use super::quota::{Ledger, Usage};
+use super::quota::{Ledger, Usage, count};
 use super::store::{Workspace, Workspaces};
 use super::{commit, copy, layout};
 use crate::failure::Failure;
 
-/// Removes hidden workspaces that nobody holds. Their owners keep them locked while they live.
+/// Removes hidden workspaces that nobody holds. Their owners keep them locked while they live. The caller holds the gate of
+/// [`publishing`], so none is between being made and being locked.
 pub fn sweep(workspaces: &Workspaces) {
     let Ok(entries) = workspaces.root().entries() else { return };
     for entry in entries.flatten() {
@@ -31,7 +33,8 @@ pub fn sweep(workspaces: &Workspaces) {
     }
 }
 
-/// Held while a session is made visible, so that two processes cannot both take the last free place.
+/// Held while a session begins or is made visible, so that two processes cannot both take the last free place, and neither takes
+/// the other's fresh directory for a left-over.
 pub fn publishing(root: &Dir) -> io::Result<impl Drop + use<>> {
     struct Gate(File);
     impl Drop for Gate {
@@ -44,9 +47,19 @@ pub fn publishing(root: &Dir) -> io::Result<impl Drop + use<>> {
     Ok(Gate(file))
 }
 
-/// Counts what all sessions use. `besides` is what the caller has drawn for a session that is not visible yet.
-pub fn recount_total(workspaces: &Workspaces, total: &Ledger, besides: Usage) -> io::Result<()> {
-    let mut counted = besides;
+/// Counts what all sessions use, those on their way included.
+pub fn recount_total(workspaces: &Workspaces, total: &Ledger) -> io::Result<()> {
+    let mut counted = Usage::default();
+    for entry in workspaces.root().entries()? {
+        let entry = entry?;
+        if entry.file_name().to_str().is_some_and(|name| name.starts_with(".opening-"))
+            && let Ok(dir) = entry.open_dir()
+        {
+            let used = dir.open_dir(layout::CONTENTS).and_then(|contents| count(&contents)).unwrap_or_default();
+            counted.bytes += used.bytes + dir.metadata(layout::ORIGINAL).map_or(0, |original| original.len());
+            counted.files += used.files + 1;
+        }
+    }
     for known in workspaces.known().map_err(io::Error::other)?.iter() {
         let Ok(dir) = workspaces.root().open_dir(&known.directory) else { continue };
         let used = Ledger::open(&dir, layout::USAGE, u64::MAX, u64::MAX)?.used()?;
@@ -69,8 +82,9 @@ pub fn finish_interrupted_sync(workspace: &mut Workspace) -> Result<(), Failure>
             workspace.metadata.last_synced_at = Some(super::metadata::now());
         }
         None => {
-            if let Some(directory) = source.parent() {
-                let _ = std::fs::remove_file(directory.join(&pending.stage));
+            let directory = source.parent().map(|parent| Dir::open_ambient_dir(parent, ambient_authority()));
+            if let Some(Ok(directory)) = directory {
+                let _ = directory.remove_file(&pending.stage);
             }
         }
     }

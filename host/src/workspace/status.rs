@@ -1,14 +1,14 @@
 //! What differs between the workspace and the archive: a walk that stats, and a look into the files whose stat moved.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 
-use cap_fs_ext::DirExt;
 use cap_std::fs::{Dir, MetadataExt};
 
 use super::baseline::{Recorded, Stat};
 use super::copy::checksum;
 use super::listing::{Change, Kind};
+use super::walk::walk;
 
 /// A file or directory of the workspace. Links and devices are not ours: nothing of the host follows or packs them.
 #[derive(Debug, Clone)]
@@ -30,6 +30,8 @@ pub struct Changes {
     /// Number and path of the entry; directories end in `/`.
     pub deleted: Vec<(u32, String)>,
     pub unchanged: u64,
+    /// What programs outside put there and no archive can hold: links, devices, names that are not text.
+    pub unpackable: Vec<String>,
 }
 
 impl Changes {
@@ -38,7 +40,7 @@ impl Changes {
     }
 
     pub fn count(&self) -> u64 {
-        (self.modified.len() + self.added.len() + self.deleted.len()) as u64
+        (self.modified.len() + self.added.len() + self.deleted.len() + self.unpackable.len()) as u64
     }
 
     /// The same as orders for the driver.
@@ -75,7 +77,9 @@ pub fn compare(contents: &Dir, recorded: &[Recorded], taken: i64) -> io::Result<
     let mut by_path: HashMap<&str, (u32, &Recorded)> =
         recorded.iter().enumerate().map(|(index, known)| (known.entry.path.as_str(), (index as u32, known))).collect();
     let mut changes = Changes::default();
-    for found in walk(contents)? {
+    let (all, unpackable) = look_around(contents)?;
+    changes.unpackable = unpackable;
+    for found in all {
         let known = by_path.get(found.path.as_str()).copied().filter(|(_, known)| known.entry.kind == found.kind);
         match known {
             Some((index, known)) => {
@@ -95,10 +99,10 @@ pub fn compare(contents: &Dir, recorded: &[Recorded], taken: i64) -> io::Result<
             None => changes.added.push(found),
         }
     }
+    let taken_over: HashSet<&str> = changes.added.iter().map(|added| added.path.as_str()).collect();
     for (path, (index, known)) in by_path {
         // A link that was not extracted is not missing, unless something else took its place.
-        let is_skipped_link = known.entry.kind == Kind::Symlink && !changes.added.iter().any(|added| added.path == path);
-        if !is_skipped_link {
+        if known.entry.kind != Kind::Symlink || taken_over.contains(path) {
             changes.deleted.push((index, label(path, known.entry.kind)));
         }
     }
@@ -116,44 +120,19 @@ fn has_same_contents(contents: &Dir, found: &Found, known: &Recorded) -> io::Res
     Ok(crc == known.entry.crc32 && size == known.entry.size)
 }
 
-/// Everything in the workspace, never through a link.
-fn walk(contents: &Dir) -> io::Result<Vec<Found>> {
-    let mut all = Vec::new();
-    let mut open = vec![(String::new(), contents.try_clone()?, None)];
-    while let Some((prefix, dir, own)) = open.pop() {
-        let mut is_empty = true;
-        for entry in dir.entries()? {
-            let entry = entry?;
-            is_empty = false;
-            let name = entry.file_name();
-            // The host only makes names that are text. Another name came from outside; it cannot be packed.
-            let Some(name) = name.to_str() else { continue };
-            let metadata = match entry.metadata() {
-                Ok(metadata) => metadata,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(error) => return Err(error),
-            };
-            let path = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}/{name}") };
-            let found = |kind| Found {
-                path: path.clone(),
-                kind,
-                stat: Stat::of(&metadata),
-                mode: metadata.mode() & 0o7777,
-                is_empty: false,
-            };
-            if metadata.is_file() {
-                all.push(found(Kind::File));
-            } else if metadata.is_dir() {
-                let own = all.len();
-                all.push(found(Kind::Directory));
-                open.push((path, dir.open_dir_nofollow(name)?, Some(own)));
-            }
-        }
-        if let Some(own) = own
-            && is_empty
-        {
-            all[own].is_empty = true;
-        }
-    }
-    Ok(all)
+/// Everything in the workspace that an archive can hold, and the names of the rest.
+fn look_around(contents: &Dir) -> io::Result<(Vec<Found>, Vec<String>)> {
+    let (mut all, mut odd) = (Vec::new(), Vec::new());
+    let unnamed = walk(contents, |seen| {
+        let kind = match seen.metadata.file_type() {
+            kind if kind.is_file() => Kind::File,
+            kind if kind.is_dir() => Kind::Directory,
+            _ => return odd.push(seen.path.to_owned()),
+        };
+        let mode = seen.metadata.mode() & 0o7777;
+        all.push(Found { path: seen.path.to_owned(), kind, stat: Stat::of(seen.metadata), mode, is_empty: seen.is_empty });
+    })?;
+    odd.extend(unnamed);
+    odd.sort();
+    Ok((all, odd))
 }

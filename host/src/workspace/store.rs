@@ -96,8 +96,12 @@ impl Workspaces {
                 continue;
             }
             let Ok(dir) = entry.open_dir() else { continue };
-            if let Ok(found) = Metadata::load(&dir) {
-                sessions.push(Known { id: found.id, name: found.name, directory });
+            match Metadata::load(&dir) {
+                Ok(found) => sessions.push(Known { id: found.id, name: found.name, directory }),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                // A session that cannot be read still counts: leaving it out could make another one the only one, and the target
+                // of a call that was meant for this.
+                Err(_) => sessions.push(Known { id: directory.clone(), name: directory.clone(), directory }),
             }
         }
         sessions.sort_by(|a, b| a.directory.cmp(&b.directory));
@@ -130,24 +134,54 @@ impl Workspaces {
         let gone = || Failure::new(Class::NotFound, "SESSION_NOT_FOUND", format!("The session {} was closed.", known.id));
         let dir = self.root.open_dir(&known.directory).map_err(|_| gone())?;
         let lock = Lock::acquire(&dir, mode, timeout).await?;
-        let mut workspace = self.take(&known.directory, dir, lock).map_err(|_| gone())?;
+        let mut workspace = self.take(&known.directory, dir, lock).map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidData => Failure::internal(format!(
+                "The metadata of the session in {} is damaged.",
+                self.path.join(&known.directory).display()
+            ))
+            .suggest("Its files are in `contents`, the archive as it was opened is original.zip; save what you need and remove it."),
+            _ => gone(),
+        })?;
         if workspace.metadata.pending.is_some() {
-            workspace.lock.change(Mode::Exclusive, timeout).await?;
-            workspace.reload()?;
+            self.change_lock(&mut workspace, Mode::Exclusive).await?;
             recover::finish_interrupted_sync(&mut workspace)?;
             if mode == Mode::Shared {
-                workspace.lock.change(Mode::Shared, timeout).await?;
-                workspace.reload()?;
+                self.change_lock(&mut workspace, Mode::Shared).await?;
             }
         }
         Ok(workspace)
     }
 
+    /// Changes the lock of a session. In between nothing is held and others may have done anything: so the directory is checked
+    /// to be the session still, and the metadata is read again. With the exclusive lock, left-overs of killed calls are cleared.
+    pub async fn change_lock(&self, workspace: &mut Workspace, mode: Mode) -> Result<(), Failure> {
+        workspace.lock.change(mode, Duration::from_millis(self.settings.defaults.lock_timeout_ms)).await?;
+        let gone = || Failure::new(Class::NotFound, "SESSION_NOT_FOUND", format!("The session {} was closed.", workspace.metadata.id));
+        let directory = workspace.path.file_name().ok_or_else(gone)?;
+        if !self.is_in_place(directory.as_ref(), &workspace.dir).unwrap_or(false) {
+            return Err(gone());
+        }
+        let metadata = Metadata::load(&workspace.dir).map_err(|_| gone())?;
+        if mode == Mode::Exclusive
+            && let Ok(tmp) = workspace.tmp()
+        {
+            for left in tmp.entries().into_iter().flatten().flatten() {
+                let _ = tmp.remove_file(left.file_name());
+            }
+        }
+        workspace.metadata = metadata;
+        Ok(())
+    }
+
+    fn is_in_place(&self, directory: &Path, dir: &Dir) -> io::Result<bool> {
+        let (here, there) = (dir.dir_metadata()?, self.root.metadata(directory)?);
+        Ok((here.dev(), here.ino()) == (there.dev(), there.ino()))
+    }
+
     /// Makes sure, now that the lock is held, that the directory still is the session: another process may have closed it
     /// while we waited, and a new session may have its name.
     fn take(&self, directory: &str, dir: Dir, lock: Lock) -> io::Result<Workspace> {
-        let (here, there) = (dir.dir_metadata()?, self.root.metadata(directory)?);
-        if (here.dev(), here.ino()) != (there.dev(), there.ino()) {
+        if !self.is_in_place(directory.as_ref(), &dir)? {
             return Err(io::ErrorKind::NotFound.into());
         }
         let metadata = Metadata::load(&dir)?;
@@ -165,14 +199,6 @@ impl Workspace {
     /// The host path of the files.
     pub fn contents_path(&self) -> PathBuf {
         self.path.join(layout::CONTENTS)
-    }
-
-    /// Reads the metadata again, after the lock was changed.
-    pub fn reload(&mut self) -> Result<(), Failure> {
-        self.metadata = Metadata::load(&self.dir).map_err(|_| {
-            Failure::new(Class::NotFound, "SESSION_NOT_FOUND", format!("The session {} was closed.", self.metadata.id))
-        })?;
-        Ok(())
     }
 
     /// Where files are prepared, out of the guests' sight.

@@ -2,6 +2,7 @@
 //! puts it in place.
 
 use std::fs::File;
+use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -23,6 +24,8 @@ pub struct Syncing {
     pub(super) source_dir: Dir,
     pub(super) source_name: String,
     pub(super) source: Arc<File>,
+    /// What the source was when it was hashed.
+    pub(super) identity: Identity,
     pub(super) stage_name: String,
     pub(super) changes: Changes,
     /// When the workspace was compared; the stats of the new baseline are from then.
@@ -39,6 +42,8 @@ impl Syncing {
     pub fn begin(workspace: &Workspace, force: bool, backup_depth: u32) -> Result<Syncing, Failure> {
         let source_path = workspace.metadata.source_path.clone();
         let source = open_source_ambient(&source_path)?;
+        let metadata = source.metadata().map_err(|error| failed(&source_path, &format!("the archive cannot be read: {error}")))?;
+        let identity = Identity::of(&metadata);
         let hash = copy::hash(&source).map_err(|error| failed(&source_path, &format!("the archive cannot be read: {error}")))?;
         let conflict = hash != workspace.metadata.zip_hash_sha256;
         if conflict && !force {
@@ -61,6 +66,7 @@ impl Syncing {
             source_name: name.to_owned(),
             source_dir,
             source: Arc::new(source),
+            identity,
             source_path,
             changes,
             compared,
@@ -133,6 +139,28 @@ impl Syncing {
     pub fn abandon(&self, workspace: &mut Workspace) {
         if let Err(error) = recover::finish_interrupted_sync(workspace) {
             tracing::warn!(%error, "a failed sync could not be noted; the next use of the session will");
+        }
+    }
+}
+
+/// What changes when somebody replaces a file or writes into it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Identity {
+    device: u64,
+    inode: u64,
+    size: u64,
+    modified: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl Identity {
+    pub(super) fn of(metadata: &std::fs::Metadata) -> Identity {
+        Identity {
+            device: metadata.dev(),
+            inode: metadata.ino(),
+            size: metadata.len(),
+            modified: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
         }
     }
 }

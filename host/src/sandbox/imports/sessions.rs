@@ -102,7 +102,11 @@ impl Host for Guest {
             (session, synced)
         })
         .await?;
-        self.call.workspace = Some(session);
+        // Without a lock the guest must not go on with the files either.
+        match session.lock.is_lost() {
+            true => self.call.mount = None,
+            false => self.call.workspace = Some(session),
+        }
         Ok(synced.map_err(Error::from))
     }
 
@@ -128,8 +132,8 @@ async fn open_archive(
     cancel: CancellationToken,
 ) -> Result<Opened, Failure> {
     let driver = (host.driver)()?;
-    let workspaces = host.workspaces.clone();
-    let mut opening = blocking(move || Opening::begin_ambient(workspaces, &path, name.as_deref())).await.map_err(broken)??;
+    let (workspaces, stop) = (host.workspaces.clone(), cancel.clone());
+    let mut opening = blocking(move || Opening::begin_ambient(workspaces, &path, name.as_deref(), || stop.is_cancelled())).await.map_err(broken)??;
     let security = host.workspaces.settings().security.clone();
     let listing = driver.scan(opening.archive(), &security, &cancel).await?;
     let (opening, listing) = blocking(move || opening.make_room(&listing).map(|()| (opening, listing))).await.map_err(broken)??;
@@ -162,9 +166,7 @@ async fn sync_session(
     cancel: &CancellationToken,
 ) -> Result<Synced, Failure> {
     let settings = host.workspaces.settings();
-    let timeout = std::time::Duration::from_millis(settings.defaults.lock_timeout_ms);
-    session.lock.change(Mode::Exclusive, timeout).await?;
-    session.reload()?;
+    host.workspaces.change_lock(session, Mode::Exclusive).await?;
     let driver = (host.driver)()?;
     let mut syncing = tokio::task::block_in_place(|| Syncing::begin(session, force, settings.defaults.backup_rotation_depth))?;
     if syncing.must_rescan() {
@@ -177,8 +179,7 @@ async fn sync_session(
         let size_bytes = syncing.estimated_size();
         return Ok(Synced { changes, written: !dry_run, backup_path: String::new(), size_bytes });
     }
-    let stage = tokio::task::block_in_place(|| syncing.stage(session))?;
-    match write_stage(&driver, session, &mut syncing, stage, settings, cancel).await {
+    match write_stage(host, &driver, session, &syncing, cancel).await {
         Ok(committed) => Ok(Synced {
             changes,
             written: true,
@@ -193,13 +194,14 @@ async fn sync_session(
 }
 
 async fn write_stage(
+    host: &SessionHost,
     driver: &Driver,
     session: &mut Workspace,
-    syncing: &mut Syncing,
-    stage: Arc<std::fs::File>,
-    settings: &crate::config::Settings,
+    syncing: &Syncing,
     cancel: &CancellationToken,
 ) -> Result<commit::Committed, Failure> {
+    let settings = host.workspaces.settings();
+    let stage = tokio::task::block_in_place(|| syncing.stage(session))?;
     let as_sync_failure = |failure: Failure| Failure { code: "SYNC_FAILED".into(), ..failure };
     let contents = session.contents.try_clone().map_err(|error| Failure::internal(format!("The workspace is gone: {error}.")))?;
     let base = Some(syncing.source()).filter(|_| !syncing.starts_anew());
@@ -216,7 +218,7 @@ async fn write_stage(
     if read_back.entries != packed.entries {
         return Err(as_sync_failure(Failure::internal("The new archive does not read back as it was written; the old one stays.")));
     }
-    tokio::task::block_in_place(|| commit::commit_staged(session, syncing, &stage, packed))
+    tokio::task::block_in_place(|| commit::commit_staged(&host.workspaces, session, syncing, &stage, packed))
 }
 
 /// Ends a session. If the caller said nothing about changes, the settings decide.
@@ -230,9 +232,9 @@ async fn close_session(
     let synced = sync == Some(true);
     if synced {
         sync_session(host, &mut session, false, false, cancel).await?;
+        refuse_to_lose(&session)?;
     } else {
-        session.lock.change(Mode::Exclusive, std::time::Duration::from_millis(defaults.lock_timeout_ms)).await?;
-        session.reload()?;
+        host.workspaces.change_lock(&mut session, Mode::Exclusive).await?;
     }
     tokio::task::block_in_place(|| {
         // What cannot be counted must not keep a session from being closed.
@@ -244,6 +246,18 @@ async fn close_session(
         close::close(&host.workspaces, session)?;
         Ok(Closed { synced, discarded_changes })
     })
+}
+
+/// A session that was synced in order to be closed must not take along what the archive could not hold.
+fn refuse_to_lose(session: &Workspace) -> Result<(), Failure> {
+    let (_, changes) = tokio::task::block_in_place(|| sync::compare(session))?;
+    if changes.unpackable.is_empty() {
+        return Ok(());
+    }
+    let some: Vec<&str> = changes.unpackable.iter().take(5).map(String::as_str).collect();
+    let message = format!("The archive was synced, but cannot hold {} things: {}.", changes.unpackable.len(), some.join(", "));
+    Err(Failure::new(Class::Conflict, "SYNC_FAILED", message)
+        .suggest("They are links, devices or have names that are not text. Save or remove them, or close with sync=false."))
 }
 
 /// Runs work that must end properly even if the caller goes away: it is told to stop, and cleans up after itself.

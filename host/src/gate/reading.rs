@@ -1,0 +1,147 @@
+//! What plugins offer besides tools: resources, prompts, completions. The same steps as for a call, without arguments or changes.
+
+use std::sync::Arc;
+
+use tokio_util::sync::CancellationToken;
+
+use super::calls::Principal;
+use super::open::Gate;
+use super::record;
+use crate::failure::{Class, Failure};
+use crate::plugins::Plugin;
+use crate::sandbox::bindings::completions::exports::zipfs::plugin::completions::{Proposals, Target};
+use crate::sandbox::bindings::prompts::exports::zipfs::plugin::prompts::{FilledPrompt, Prompt};
+use crate::sandbox::bindings::resources::exports::zipfs::plugin::resources::{ResourceEntry, ResourceTemplate};
+use crate::sandbox::bindings::types::{ResourceBody, ResourceContents};
+use crate::sandbox::exports::Visit;
+use crate::sandbox::limits::Limits;
+use crate::sandbox::run::too_large;
+
+/// Who wants to read.
+pub struct Reader {
+    pub principal: Principal,
+    pub cancel: CancellationToken,
+}
+
+impl Gate {
+    /// The resources of all plugins. One that fails to list its own does not keep the others from being listed.
+    pub async fn list_resources(&self, reader: &Reader) -> Vec<ResourceEntry> {
+        let mut all = Vec::new();
+        for plugin in self.offering(|plugin| plugin.description.has_resources).await {
+            all.extend(self.reading(&plugin, reader, "resources/list", Visit::list_resources).await.unwrap_or_default());
+        }
+        all
+    }
+
+    pub async fn list_resource_templates(&self, reader: &Reader) -> Vec<ResourceTemplate> {
+        let mut all = Vec::new();
+        for plugin in self.offering(|plugin| plugin.description.has_resources).await {
+            all.extend(self.reading(&plugin, reader, "resources/templates/list", Visit::list_templates).await.unwrap_or_default());
+        }
+        all
+    }
+
+    /// Reads a resource from the first plugin that knows it.
+    pub async fn read_resource(&self, reader: &Reader, uri: &str) -> Result<Vec<ResourceContents>, Failure> {
+        for plugin in self.offering(|plugin| plugin.description.has_resources).await {
+            let wanted = uri.to_owned();
+            match self.reading(&plugin, reader, "resources/read", |visit| visit.read_resource(wanted)).await {
+                Err(failure) if failure.class == Class::NotFound => {}
+                // An empty answer would be taken for an empty resource.
+                Ok(contents) if contents.is_empty() => {}
+                Ok(contents) => return self.fitting(contents),
+                Err(failure) => return Err(failure),
+            }
+        }
+        Err(Failure::new(Class::NotFound, "RESOURCE_NOT_FOUND", format!("There is no resource {uri:?}.")))
+    }
+
+    pub async fn list_prompts(&self, reader: &Reader) -> Vec<Prompt> {
+        let mut all = Vec::new();
+        for plugin in self.offering(|plugin| plugin.description.has_prompts).await {
+            all.extend(self.reading(&plugin, reader, "prompts/list", Visit::list_prompts).await.unwrap_or_default());
+        }
+        all
+    }
+
+    /// Fills a prompt in. Arguments that it requires are checked here.
+    pub async fn get_prompt(&self, reader: &Reader, name: &str, arguments: Vec<(String, String)>) -> Result<FilledPrompt, Failure> {
+        for plugin in self.offering(|plugin| plugin.description.has_prompts).await {
+            let prompts = self.reading(&plugin, reader, "prompts/list", Visit::list_prompts).await.unwrap_or_default();
+            let Some(prompt) = prompts.into_iter().find(|prompt| prompt.name == name) else { continue };
+            let given = |wanted: &str| arguments.iter().any(|(name, _)| name == wanted);
+            if let Some(missing) = prompt.arguments.iter().find(|argument| argument.required && !given(&argument.name)) {
+                return Err(Failure::invalid(format!("The prompt {name} requires the argument `{}`.", missing.name)));
+            }
+            return self.reading(&plugin, reader, "prompts/get", |visit| visit.get_prompt(prompt.name, arguments)).await;
+        }
+        Err(Failure::invalid(format!("There is no prompt {name:?}.")))
+    }
+
+    /// What could stand for an argument, from the first plugin that has a proposal.
+    pub async fn complete(
+        &self,
+        reader: &Reader,
+        target: Target,
+        name: &str,
+        value: &str,
+        filled_in: Vec<(String, String)>,
+    ) -> Result<Proposals, Failure> {
+        for plugin in self.offering(|plugin| plugin.description.has_completions).await {
+            let (target, name, value, filled_in) = (target.clone(), name.to_owned(), value.to_owned(), filled_in.clone());
+            let asked =
+                self.reading(&plugin, reader, "completion/complete", |visit| visit.complete(target, name, value, filled_in)).await;
+            match asked {
+                Err(failure) if failure.class == Class::NotFound => {}
+                Ok(proposals) if proposals.values.is_empty() => {}
+                other => return other,
+            }
+        }
+        Ok(Proposals { values: Vec::new(), total: Some(0), has_more: false })
+    }
+
+    /// The plugins that have something, those that were just added included.
+    async fn offering(&self, has: impl Fn(&Plugin) -> bool) -> Vec<Arc<Plugin>> {
+        self.refresh().await;
+        self.registry().plugins.iter().filter(|plugin| has(plugin)).cloned().collect()
+    }
+
+    /// Asks one plugin, and writes down that it was asked.
+    async fn reading<'a, T, W>(
+        &'a self,
+        plugin: &Arc<Plugin>,
+        reader: &'a Reader,
+        method: &'static str,
+        ask: impl FnOnce(Visit<'a>) -> W,
+    ) -> Result<T, Failure>
+    where
+        W: Future<Output = Result<T, Failure>>,
+    {
+        let entry = record::begin(&reader.principal, method, &plugin.description.name);
+        let read = async {
+            let visit = Visit {
+                sandbox: &self.sandbox,
+                compiled: plugin.compiled(&self.sandbox, &self.cache)?,
+                context: self.grant_reading(plugin).await?,
+                limits: Limits::of_call(&self.config.settings.calls, false),
+                cancel: &reader.cancel,
+            };
+            ask(visit).await
+        }
+        .await;
+        entry.end(read.as_ref().map(|_| "ok"));
+        read
+    }
+
+    fn fitting(&self, contents: Vec<ResourceContents>) -> Result<Vec<ResourceContents>, Failure> {
+        let weigh = |contents: &ResourceContents| match &contents.body {
+            ResourceBody::Text(text) => text.len(),
+            ResourceBody::Bytes(bytes) => bytes.len(),
+        };
+        let most = self.config.settings.calls.result_bytes;
+        match contents.iter().map(weigh).sum::<usize>() as u64 <= most {
+            true => Ok(contents),
+            false => Err(too_large(most as usize)),
+        }
+    }
+}
