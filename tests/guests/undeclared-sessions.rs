@@ -25,6 +25,6 @@ fn undeclared(_: NoArguments) -> Result<Attempts, Error> {
     attempts.note("sessions.path", sessions::path());
     attempts.note("sessions.status", sessions::status());
     attempts.note("sessions.sync", sessions::sync(true, false));
-    attempts.note("sessions.close", sessions::close(false));
+    attempts.note("sessions.close", sessions::close(Some(false)));
     Ok(attempts)
 }

@@ -63,7 +63,11 @@ impl Registry {
         }
         for plugin in store.load_all() {
             let known = before.and_then(|before| before.same(&plugin.description.name, &plugin.digest));
-            plugins.push(known.filter(|known| known.granted == plugin.granted && known.manifest == plugin.manifest).unwrap_or_else(|| Arc::new(plugin)));
+            plugins.push(
+                known
+                    .filter(|known| known.granted == plugin.granted && known.manifest == plugin.manifest)
+                    .unwrap_or_else(|| Arc::new(plugin)),
+            );
         }
         Ok(Registry::of(plugins, made_from))
     }

@@ -97,7 +97,6 @@ impl Sandbox {
         self.engine.precompile_compatibility_hash().hash(&mut hasher);
         format!("{:016x}", hasher.finish())
     }
-
 }
 
 /// Whether code can be run where it lies in the binary. Elsewhere the instruction cache needs care that wasmtime takes only for

@@ -75,7 +75,8 @@ impl Handler {
         self.0.gate.refresh().await;
         let registry = self.0.gate.registry();
         // Somebody else may have noticed the change first; what counts is what was announced.
-        let before = std::mem::replace(&mut *self.0.announced.lock().unwrap_or_else(|poisoned| poisoned.into_inner()), registry.clone());
+        let before =
+            std::mem::replace(&mut *self.0.announced.lock().unwrap_or_else(|poisoned| poisoned.into_inner()), registry.clone());
         if !Arc::ptr_eq(&before, &registry) {
             self.0.listeners.announce().await;
         }

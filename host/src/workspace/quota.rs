@@ -115,8 +115,9 @@ struct Accounts {
     counted: bool,
 }
 
-/// Drawn at once, so that small writes do not touch the accounts each time.
-const PIECE: Usage = Usage { bytes: 4 << 20, files: 64 };
+/// Drawn at once, so that small writes do not touch the accounts each time. Another call's count cannot see what was drawn and not
+/// yet written, so this is also how far each running call can go past the limit.
+const PIECE: Usage = Usage { bytes: 1 << 20, files: 64 };
 
 impl Allowance {
     /// Draws from a session's account and the common one.
@@ -139,7 +140,8 @@ impl Allowance {
         let short =
             Usage { bytes: needed.bytes.saturating_sub(self.left.bytes), files: needed.files.saturating_sub(self.left.files) };
         if short != Usage::default() {
-            let Some(drawn) = self.accounts.as_mut().and_then(|accounts| accounts.draw(short)) else {
+            let freed = self.freed;
+            let Some(drawn) = self.accounts.as_mut().and_then(|accounts| accounts.draw(short, freed)) else {
                 self.refused = true;
                 return Err(QuotaExceeded);
             };
@@ -182,8 +184,9 @@ impl Drop for Allowance {
 }
 
 impl Accounts {
-    /// Draws a piece, or just what is needed where a piece does not fit, counting the files before giving up.
-    fn draw(&mut self, short: Usage) -> Option<Usage> {
+    /// Draws a piece, or just what is needed where a piece does not fit, counting the files before giving up. What the call itself
+    /// deleted may still be open and on disk, so it counts as being there.
+    fn draw(&mut self, short: Usage, freed: Usage) -> Option<Usage> {
         let piece = Usage { bytes: short.bytes.max(PIECE.bytes), files: short.files.max(PIECE.files) };
         for wanted in [piece, short] {
             if self.draw_exactly(wanted) {
@@ -192,7 +195,8 @@ impl Accounts {
         }
         if !std::mem::replace(&mut self.counted, true)
             && let Ok(counted) = count(&self.contents)
-            && let Ok(excess) = self.session.correct(counted)
+            && let Ok(excess) =
+                self.session.correct(Usage { bytes: counted.bytes + freed.bytes, files: counted.files + freed.files })
         {
             let _ = self.total.give_back(excess);
             if self.draw_exactly(short) {
@@ -252,9 +256,10 @@ mod tests {
 
     #[test]
     fn two_calls_cannot_spend_the_same_bytes() {
-        let (_temporary, _dir, allowance) = accounts(10 << 20, 1000);
+        let (_temporary, dir, allowance) = accounts(10 << 20, 1000);
         let (mut first, mut second) = (allowance(), allowance());
         first.take(Usage { bytes: 6 << 20, files: 1 }).unwrap();
+        dir.write("contents/six", vec![0; 6 << 20]).unwrap();
         assert!(second.take(Usage { bytes: 6 << 20, files: 1 }).is_err());
         assert!(second.was_refused());
     }

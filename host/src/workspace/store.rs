@@ -139,7 +139,9 @@ impl Workspaces {
                 "The metadata of the session in {} is damaged.",
                 self.path.join(&known.directory).display()
             ))
-            .suggest("Its files are in `contents`, the archive as it was opened is original.zip; save what you need and remove it."),
+            .suggest(
+                "Its files are in `contents`, the archive as it was opened is original.zip; save what you need and remove it.",
+            ),
             _ => gone(),
         })?;
         if workspace.metadata.pending.is_some() {
@@ -156,7 +158,8 @@ impl Workspaces {
     /// to be the session still, and the metadata is read again. With the exclusive lock, left-overs of killed calls are cleared.
     pub async fn change_lock(&self, workspace: &mut Workspace, mode: Mode) -> Result<(), Failure> {
         workspace.lock.change(mode, Duration::from_millis(self.settings.defaults.lock_timeout_ms)).await?;
-        let gone = || Failure::new(Class::NotFound, "SESSION_NOT_FOUND", format!("The session {} was closed.", workspace.metadata.id));
+        let gone =
+            || Failure::new(Class::NotFound, "SESSION_NOT_FOUND", format!("The session {} was closed.", workspace.metadata.id));
         let directory = workspace.path.file_name().ok_or_else(gone)?;
         if !self.is_in_place(directory.as_ref(), &workspace.dir).unwrap_or(false) {
             return Err(gone());

@@ -133,7 +133,9 @@ async fn open_archive(
 ) -> Result<Opened, Failure> {
     let driver = (host.driver)()?;
     let (workspaces, stop) = (host.workspaces.clone(), cancel.clone());
-    let mut opening = blocking(move || Opening::begin_ambient(workspaces, &path, name.as_deref(), || stop.is_cancelled())).await.map_err(broken)??;
+    let mut opening = blocking(move || Opening::begin_ambient(workspaces, &path, name.as_deref(), || stop.is_cancelled()))
+        .await
+        .map_err(broken)??;
     let security = host.workspaces.settings().security.clone();
     let listing = driver.scan(opening.archive(), &security, &cancel).await?;
     let (opening, listing) = blocking(move || opening.make_room(&listing).map(|()| (opening, listing))).await.map_err(broken)??;
