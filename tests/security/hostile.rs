@@ -148,6 +148,18 @@ fn flood_result() {
 }
 
 #[test]
+fn a_result_that_is_larger_than_the_memory_it_comes_from() {
+    Scene::set("multiply-result").ends_as("LIMIT_EXCEEDED");
+}
+
+#[test]
+fn a_result_beyond_the_limit_for_answers() {
+    let scene = Scene::set("flood-result");
+    scene.server.call("flood_result", json!({"mebibytes": 20})).fails("LIMIT_EXCEEDED");
+    scene.server.call("flood_result_ok", json!({})).value();
+}
+
+#[test]
 fn random_huge() {
     Scene::set("random-huge").ends_as("INTERNAL_ERROR");
 }
@@ -248,6 +260,13 @@ fn environment_is_empty() {
         let seen = reply.value().to_string();
         assert!(!seen.contains("PATH") && !seen.contains("ZIPFS") && !seen.contains("mcp"), "{seen}");
     });
+}
+
+#[test]
+fn a_tool_without_a_workspace_sees_no_directory() {
+    let scene = Scene::set("environment");
+    let seen = scene.server.call("environment_without_workspace", json!({})).value().to_string();
+    assert!(!seen.contains("/workspace"), "{seen}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::plugins::bundled::BUNDLED;
 use crate::plugins::store::{Cache, Store};
 use crate::plugins::{Found, Registry};
 use crate::sandbox::driver::Driver;
-use crate::sandbox::imports::sessions::SessionHost;
+use crate::sandbox::archives::SessionHost;
 use crate::sandbox::{Sandbox, Shape};
 use crate::workspace::Workspaces;
 

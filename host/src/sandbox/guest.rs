@@ -10,7 +10,7 @@ use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
 use super::limits::{Limits, Meter};
 use crate::sandbox::imports::progress::Reported;
-use crate::sandbox::imports::sessions::SessionHost;
+use crate::sandbox::archives::SessionHost;
 use crate::workspace::Workspace;
 use crate::workspace::quota::Allowance;
 

@@ -2,6 +2,7 @@
 //!
 //! Read [`run`] for the life of a call, [`guest`] for what an instance holds, [`imports`] for what it can ask of the host.
 
+pub mod archives;
 pub mod bindings;
 pub mod clock;
 pub mod compiled;

@@ -1,30 +1,17 @@
-//! `sessions`: opening, comparing, syncing and closing, where the steps of `workspace` and the archive driver come together.
+//! `sessions`: what the bundled tools do with sessions, passed on to [`archives`](crate::sandbox::archives).
 
 use std::sync::Arc;
 
-use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use wasmtime::Result;
 
 use super::files::not_declared;
-use crate::config::CloseUnsaved;
 use crate::failure::{Class, Failure};
+use crate::sandbox::archives::{SessionHost, blocking, close_session, info, open_archive, sync_session, told};
 use crate::sandbox::bindings::plugin::zipfs::plugin::sessions::{Changes, Closed, Host, Info, Opened, Synced};
 use crate::sandbox::bindings::types::Error;
-use crate::sandbox::driver::Driver;
-use crate::sandbox::guest::{Capability, Event, Guest};
-use crate::workspace::lock::Mode;
-use crate::workspace::metadata::Metadata;
-use crate::workspace::open::Opening;
-use crate::workspace::sync::Syncing;
-use crate::workspace::{Workspace, Workspaces, close, commit, status, sync};
-
-/// What the interface works on.
-pub struct SessionHost {
-    pub workspaces: Arc<Workspaces>,
-    /// Loaded when the first archive is met.
-    pub driver: Box<dyn Fn() -> Result<Arc<Driver>, Failure> + Send + Sync>,
-}
+use crate::sandbox::guest::{Capability, Guest};
+use crate::workspace::{Workspace, sync};
 
 impl Guest {
     fn session_host(&self) -> Result<Arc<SessionHost>, Error> {
@@ -123,145 +110,6 @@ impl Host for Guest {
     }
 }
 
-/// Opens an archive: copy and hash, scan, extract, publish. The steps between the driver's run off the reactor.
-async fn open_archive(
-    host: Arc<SessionHost>,
-    path: String,
-    name: Option<String>,
-    events: Option<UnboundedSender<Event>>,
-    cancel: CancellationToken,
-) -> Result<Opened, Failure> {
-    let driver = (host.driver)()?;
-    let (workspaces, stop) = (host.workspaces.clone(), cancel.clone());
-    let mut opening = blocking(move || Opening::begin_ambient(workspaces, &path, name.as_deref(), || stop.is_cancelled()))
-        .await
-        .map_err(broken)??;
-    let security = host.workspaces.settings().security.clone();
-    let listing = driver.scan(opening.archive(), &security, &cancel).await?;
-    let (opening, listing) = blocking(move || opening.make_room(&listing).map(|()| (opening, listing))).await.map_err(broken)??;
-
-    let total = listing.entries.len() as f64;
-    let done = std::sync::atomic::AtomicU64::new(0);
-    let report = move |more: u64| {
-        let done = done.fetch_add(more, std::sync::atomic::Ordering::Relaxed) + more;
-        if let Some(events) = &events {
-            let message = Some(format!("extracted {done} of {total} entries"));
-            let _ = events.send(Event::Progress { done: done as f64, total: Some(total), message });
-        }
-    };
-    driver.extract(opening.archive(), &listing.entries, opening.contents(), &cancel, report).await?;
-    let opened = blocking(move || opening.publish(listing)).await.map_err(broken)??;
-    Ok(Opened {
-        session: info(&opened.metadata),
-        workspace_path: opened.contents_path.display().to_string(),
-        warnings: opened.warnings,
-        skipped_symlinks: opened.skipped_symlinks,
-    })
-}
-
-/// Writes the changes back. The exclusive lock is taken here, and what was known before it is read again.
-async fn sync_session(
-    host: &SessionHost,
-    session: &mut Workspace,
-    force: bool,
-    dry_run: bool,
-    cancel: &CancellationToken,
-) -> Result<Synced, Failure> {
-    let settings = host.workspaces.settings();
-    host.workspaces.change_lock(session, Mode::Exclusive).await?;
-    let driver = (host.driver)()?;
-    let mut syncing = tokio::task::block_in_place(|| Syncing::begin(session, force, settings.defaults.backup_rotation_depth))?;
-    if syncing.must_rescan() {
-        // The changed source is the base only as far as it can be read; what cannot be read is written anew.
-        let listing = driver.scan(syncing.source(), &settings.security, cancel).await.ok();
-        tokio::task::block_in_place(|| syncing.rebase(session, listing))?;
-    }
-    let changes = told(syncing.changes());
-    if dry_run || (syncing.changes().is_empty() && !syncing.must_rescan()) {
-        let size_bytes = syncing.estimated_size();
-        return Ok(Synced { changes, written: !dry_run, backup_path: String::new(), size_bytes });
-    }
-    match write_stage(host, &driver, session, &syncing, cancel).await {
-        Ok(committed) => Ok(Synced {
-            changes,
-            written: true,
-            backup_path: committed.backup_path.map(|path| path.display().to_string()).unwrap_or_default(),
-            size_bytes: committed.size,
-        }),
-        Err(failure) => {
-            tokio::task::block_in_place(|| syncing.abandon(session));
-            Err(failure)
-        }
-    }
-}
-
-async fn write_stage(
-    host: &SessionHost,
-    driver: &Driver,
-    session: &mut Workspace,
-    syncing: &Syncing,
-    cancel: &CancellationToken,
-) -> Result<commit::Committed, Failure> {
-    let settings = host.workspaces.settings();
-    let stage = tokio::task::block_in_place(|| syncing.stage(session))?;
-    let as_sync_failure = |failure: Failure| Failure { code: "SYNC_FAILED".into(), ..failure };
-    let contents = session.contents.try_clone().map_err(|error| Failure::internal(format!("The workspace is gone: {error}.")))?;
-    let base = Some(syncing.source()).filter(|_| !syncing.starts_anew());
-    let orders = syncing.changes().orders();
-    let packed = driver.pack(base, &orders, stage.clone(), contents, &settings.security, cancel).await.map_err(as_sync_failure)?;
-    // What we are about to put in the place of the user's archive must read back as what was meant to be written.
-    let no_limits = crate::config::Security {
-        max_file_count: u64::MAX,
-        max_extracted_size_bytes: u64::MAX,
-        max_compression_ratio: u64::MAX,
-        ..settings.security.clone()
-    };
-    let read_back = driver.scan(stage.clone(), &no_limits, cancel).await.map_err(as_sync_failure)?;
-    if read_back.entries != packed.entries {
-        return Err(as_sync_failure(Failure::internal("The new archive does not read back as it was written; the old one stays.")));
-    }
-    tokio::task::block_in_place(|| commit::commit_staged(&host.workspaces, session, syncing, &stage, packed))
-}
-
-/// Ends a session. If the caller said nothing about changes, the settings decide.
-async fn close_session(
-    host: &SessionHost,
-    mut session: Workspace,
-    sync: Option<bool>,
-    cancel: &CancellationToken,
-) -> Result<Closed, Failure> {
-    let defaults = &host.workspaces.settings().defaults;
-    let synced = sync == Some(true);
-    if synced {
-        sync_session(host, &mut session, false, false, cancel).await?;
-        refuse_to_lose(&session)?;
-    } else {
-        host.workspaces.change_lock(&mut session, Mode::Exclusive).await?;
-    }
-    tokio::task::block_in_place(|| {
-        // What cannot be counted must not keep a session from being closed.
-        let discarded_changes = if synced { 0 } else { sync::compare(&session).map_or(0, |(_, changes)| changes.count()) };
-        if discarded_changes > 0 && sync.is_none() && defaults.close_unsaved == CloseUnsaved::Refuse {
-            return Err(Failure::invalid(format!("The session has {discarded_changes} changes that are not in the archive."))
-                .suggest("Close with sync=true to keep them, or with sync=false to throw them away."));
-        }
-        close::close(&host.workspaces, session)?;
-        Ok(Closed { synced, discarded_changes })
-    })
-}
-
-/// A session that was synced in order to be closed must not take along what the archive could not hold.
-fn refuse_to_lose(session: &Workspace) -> Result<(), Failure> {
-    let (_, changes) = tokio::task::block_in_place(|| sync::compare(session))?;
-    if changes.unpackable.is_empty() {
-        return Ok(());
-    }
-    let some: Vec<&str> = changes.unpackable.iter().take(5).map(String::as_str).collect();
-    let message = format!("The archive was synced, but cannot hold {} things: {}.", changes.unpackable.len(), some.join(", "));
-    Err(Failure::new(Class::Conflict, "SYNC_FAILED", message)
-        .suggest("They are links, devices or have names that are not text. Save or remove them, or close with sync=false."))
-}
-
 /// Runs work that must end properly even if the caller goes away: it is told to stop, and cleans up after itself.
 async fn detached<T: Send + 'static, W>(work: impl FnOnce(CancellationToken) -> W) -> Result<T, Failure>
 where
@@ -287,37 +135,6 @@ where
     task.await.map_err(wasmtime::Error::new)
 }
 
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {
-    tokio::task::spawn_blocking(work).await.map_err(wasmtime::Error::new)
-}
-
-fn broken(error: wasmtime::Error) -> Failure {
-    Failure::internal(format!("The operation broke down: {error}."))
-}
-
 fn no_session() -> Error {
     Failure::new(Class::NotFound, "NO_SESSIONS", "This call has no session any more.").into()
-}
-
-fn info(metadata: &Metadata) -> Info {
-    Info {
-        id: metadata.id.clone(),
-        name: metadata.name.clone(),
-        source_path: metadata.source_path.display().to_string(),
-        state: metadata.state.as_str().to_owned(),
-        created_at: metadata.created_at.clone(),
-        last_accessed_at: metadata.last_accessed_at.clone(),
-        last_synced_at: metadata.last_synced_at.clone(),
-        file_count: metadata.file_count,
-        extracted_size_bytes: metadata.extracted_size_bytes,
-    }
-}
-
-fn told(changes: &status::Changes) -> Changes {
-    Changes {
-        modified: changes.modified.iter().map(|(_, found)| found.path.clone()).collect(),
-        added: changes.added.iter().map(status::Found::label).collect(),
-        deleted: changes.deleted.iter().map(|(_, label)| label.clone()).collect(),
-        unchanged_count: changes.unchanged,
-    }
 }
