@@ -8,8 +8,8 @@ use crate::failure::Failure;
 use crate::plugins::bundled::BUNDLED;
 use crate::plugins::store::{Cache, Store};
 use crate::plugins::{Found, Registry};
-use crate::sandbox::driver::Driver;
 use crate::sandbox::archives::SessionHost;
+use crate::sandbox::driver::Driver;
 use crate::sandbox::{Sandbox, Shape};
 use crate::workspace::Workspaces;
 

@@ -9,8 +9,8 @@ use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
 use super::limits::{Limits, Meter};
-use crate::sandbox::imports::progress::Reported;
 use crate::sandbox::archives::SessionHost;
+use crate::sandbox::imports::progress::Reported;
 use crate::workspace::Workspace;
 use crate::workspace::quota::Allowance;
 
