@@ -76,6 +76,16 @@ impl Guarded<'_> {
         Ok(self.open_file(fd)?.metadata()?.len())
     }
 
+    /// What a path leads to. Looking without following is one system call; only a link needs the second look.
+    async fn what_would_open(&mut self, fd: &File, flags: PathFlags, path: &str) -> FsResult<DescriptorStat> {
+        let at = || Resource::new_borrow(fd.rep());
+        let stat = self.wasi().stat_at(at(), PathFlags::empty(), path.to_owned()).await?;
+        if stat.type_ == DescriptorType::SymbolicLink && flags.contains(PathFlags::SYMLINK_FOLLOW) {
+            return self.wasi().stat_at(at(), flags, path.to_owned()).await;
+        }
+        Ok(stat)
+    }
+
     /// Stat without following, for the accounts.
     async fn look(&mut self, fd: &File, path: &str) -> Option<DescriptorStat> {
         let fd = Resource::new_borrow(fd.rep());
@@ -140,8 +150,7 @@ impl HostDescriptor for Guarded<'_> {
         } else {
             // A pipe or a device that somebody put into the workspace would hold the thread in `open`, where no deadline
             // reaches it. Test: `security::hostile::fifo_does_not_hold_the_host`.
-            let there = Resource::new_borrow(fd.rep());
-            match self.wasi().stat_at(there, path_flags, path.clone()).await {
+            match self.what_would_open(&fd, path_flags, &path).await {
                 Ok(stat) => match stat.type_ {
                     DescriptorType::RegularFile => cut = stat.size,
                     DescriptorType::Directory | DescriptorType::SymbolicLink => {}

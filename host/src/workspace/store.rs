@@ -1,5 +1,6 @@
 //! All sessions of a data directory, and one of them in hand.
 
+use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -9,6 +10,7 @@ use cap_fs_ext::DirExt;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, MetadataExt};
 
+use super::baseline::{Stat, clock};
 use super::lock::{self, Lock, Mode};
 use super::metadata::{self, Metadata};
 use super::quota::Ledger;
@@ -25,6 +27,8 @@ pub struct Workspaces {
     path: PathBuf,
     settings: Arc<Settings>,
     known: Mutex<Option<Listed>>,
+    /// Metadata that was read before, by directory: most calls only need to know that it is still the same.
+    read_before: Mutex<HashMap<String, (Stat, Metadata)>>,
 }
 
 /// What identifies a session. None of it changes while the session lives.
@@ -62,7 +66,7 @@ impl Workspaces {
             Failure::internal(format!("The directory for sessions, {}, cannot be used: {error}.", path.display()))
                 .suggest("Set ZIPFS_DATA_DIR to a directory that you can write.")
         })?;
-        Ok(Workspaces { root, path: path.to_owned(), settings, known: Mutex::new(None) })
+        Ok(Workspaces { root, path: path.to_owned(), settings, known: Mutex::new(None), read_before: Mutex::default() })
     }
 
     pub fn settings(&self) -> &Settings {
@@ -176,8 +180,30 @@ impl Workspaces {
         Ok(())
     }
 
+    /// The metadata, from memory if the file is the one that was read. It is only ever replaced as a whole.
+    fn metadata(&self, directory: &str, dir: &Dir) -> io::Result<Metadata> {
+        let stat = Stat::of(&dir.symlink_metadata(layout::METADATA)?);
+        let mut read_before = self.read_before.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some((known, metadata)) = read_before.get(directory)
+            && *known == stat
+        {
+            return Ok(metadata.clone());
+        }
+        let metadata = Metadata::load(dir)?;
+        read_before.remove(directory);
+        // A file that was just written could be written again in the same tick of the clock and look the same.
+        if stat.is_settled_at(clock()) {
+            // Sessions that were closed meanwhile are not worth a search; forgetting all of them now and then is.
+            if read_before.len() >= 100 {
+                read_before.clear();
+            }
+            read_before.insert(directory.to_owned(), (stat, metadata.clone()));
+        }
+        Ok(metadata)
+    }
+
     fn is_in_place(&self, directory: &Path, dir: &Dir) -> io::Result<bool> {
-        let (here, there) = (dir.dir_metadata()?, self.root.metadata(directory)?);
+        let (here, there) = (dir.dir_metadata()?, self.root.symlink_metadata(directory)?);
         Ok((here.dev(), here.ino()) == (there.dev(), there.ino()))
     }
 
@@ -187,7 +213,7 @@ impl Workspaces {
         if !self.is_in_place(directory.as_ref(), &dir)? {
             return Err(io::ErrorKind::NotFound.into());
         }
-        let metadata = Metadata::load(&dir)?;
+        let metadata = self.metadata(directory, &dir)?;
         let contents = dir.open_dir_nofollow(layout::CONTENTS)?;
         Ok(Workspace { metadata, dir, contents, lock, path: self.path.join(directory) })
     }
