@@ -119,7 +119,9 @@ fn thousands_of_files_come_out_whole_and_progress_is_reported() {
     let server = Server::start();
     let names: Vec<(String, String)> =
         (0..3000).map(|n| (format!("d{}/f{n}.txt", n % 37), format!("contents of {n}\n").repeat(n % 50))).collect();
-    let files: Vec<(&str, &str)> = names.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    let mut files: Vec<(&str, &str)> = names.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    // Directories are entries too, and no files.
+    files.push(("empty/", ""));
     let archive = Archive::of(&files);
     let id = server
         .begin("tools/call", json!({"name": "zipfs_open", "arguments": {"path": archive.path()}, "_meta": {"progressToken": "t"}}));
@@ -138,6 +140,9 @@ fn thousands_of_files_come_out_whole_and_progress_is_reported() {
         .collect();
     assert!(!progress.is_empty() && progress.is_sorted(), "{progress:?}");
     assert_eq!(progress.last(), Some(&3000.0));
+    assert!(
+        server.others().iter().all(|message| message["method"] != "notifications/progress" || message["params"]["total"] == 3000.0)
+    );
 }
 
 #[test]

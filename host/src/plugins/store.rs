@@ -175,7 +175,7 @@ impl Cache {
     }
 
     /// Compiles, and keeps the code for the next time if it can be kept.
-    pub fn compile(&self, sandbox: &Sandbox, wasm: &[u8], digest: &str) -> Result<Arc<Compiled>, Failure> {
+    fn compile(&self, sandbox: &Sandbox, wasm: &[u8], digest: &str) -> Result<Arc<Compiled>, Failure> {
         self.keep_code(sandbox, sandbox.compile(wasm)?, digest)
     }
 

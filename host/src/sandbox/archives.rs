@@ -1,6 +1,6 @@
 //! Opening, syncing and closing sessions: where the durable steps of `workspace` and the archive driver come together.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
@@ -11,6 +11,7 @@ use super::driver::Driver;
 use super::guest::Event;
 use crate::config::CloseUnsaved;
 use crate::failure::{Class, Failure};
+use crate::workspace::listing::Kind;
 use crate::workspace::lock::Mode;
 use crate::workspace::metadata::Metadata;
 use crate::workspace::open::Opening;
@@ -41,13 +42,15 @@ pub async fn open_archive(
     let listing = driver.scan(opening.archive(), &security, &cancel).await?;
     let (opening, listing) = blocking(move || opening.make_room(&listing).map(|()| (opening, listing))).await.map_err(broken)??;
 
-    let total = listing.entries.len() as f64;
-    let done = std::sync::atomic::AtomicU64::new(0);
+    let total = listing.entries.iter().filter(|entry| entry.kind == Kind::File).count();
+    let done = Mutex::new(0);
     let report = move |more: u64| {
-        let done = done.fetch_add(more, std::sync::atomic::Ordering::Relaxed) + more;
+        // Counted and told under one lock: several workers report, and progress must not go backwards.
+        let mut done = done.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        *done += more;
         if let Some(events) = &events {
-            let message = Some(format!("extracted {done} of {total} entries"));
-            let _ = events.send(Event::Progress { done: done as f64, total: Some(total), message });
+            let message = Some(format!("extracted {done} of {total} files"));
+            let _ = events.send(Event::Progress { done: *done as f64, total: Some(total as f64), message });
         }
     };
     driver.extract(opening.archive(), &listing.entries, opening.contents(), &cancel, report).await?;
