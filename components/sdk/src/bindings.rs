@@ -38,6 +38,18 @@ pub mod prompts {
     });
 }
 
+/// The optional export `parts`.
+pub mod parts {
+    wit_bindgen::generate!({
+        path: "../../wit",
+        world: "plugin-parts",
+        pub_export_macro: true,
+        export_macro_name: "export_parts_world",
+        default_bindings_module: "zipfs_sdk::bindings::parts",
+        with: { "zipfs:plugin/types@0.1.0": crate::bindings::plugin::zipfs::plugin::types },
+    });
+}
+
 /// The optional export `completions`.
 pub mod completions {
     wit_bindgen::generate!({

@@ -4,7 +4,8 @@
 ///
 /// `export!(Notes);` exports the tools. If the plugin also implements [`Resources`](crate::Resources),
 /// [`Prompts`](crate::Prompts) or [`Completions`](crate::Completions), name what it has:
-/// `export!(Notes with resources, prompts, completions);`. What is not named is not in the component at all.
+/// `export!(Notes with resources, prompts, completions);`. What is not named is not in the component at all. `parts` belongs to
+/// plugins with a tool that [shares its work](crate::Tool::parts).
 ///
 /// Needs `crate-type = ["cdylib"]`, and `"rlib"` besides if other crates test against it. For other targets than WebAssembly the
 /// line only checks the types, so that the crate's unit tests are ordinary ones.
@@ -41,6 +42,14 @@ macro_rules! export_besides_tools {
         const _: () = {
             type Resources = $crate::resources::Answering<$plugin>;
     $crate::bindings::resources::export_resources_world!(Resources with_types_in $crate::bindings::resources);
+        };
+    };
+    (parts $plugin:ident) => {
+        #[cfg(target_family = "wasm")]
+        #[allow(unsafe_code)]
+        const _: () = {
+            type Parts = $crate::plugin::Answering<$plugin>;
+    $crate::bindings::parts::export_parts_world!(Parts with_types_in $crate::bindings::parts);
         };
     };
     (prompts $plugin:ident) => {

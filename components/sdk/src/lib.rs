@@ -83,6 +83,7 @@ pub mod fs;
 mod handler;
 mod input;
 pub mod log;
+pub mod parallel;
 pub mod path;
 #[doc(hidden)]
 pub mod plugin;

@@ -72,6 +72,15 @@ impl<P: Plugin> contract::Guest for Answering<P> {
     }
 }
 
+impl<P: Plugin> crate::bindings::parts::exports::zipfs::plugin::parts::Guest for Answering<P> {
+    fn run(tool: String, part: String) -> Result<String, types::Error> {
+        let Some(tool) = P::tools().into_iter().find(|known| known.name() == tool) else {
+            return Err(Error::not_found("TOOL_NOT_FOUND", format!("This plugin has no tool '{tool}'.")).into());
+        };
+        Ok(tool.run_part(&part)?)
+    }
+}
+
 /// Runs the tool of that name.
 pub(crate) fn run<P: Plugin>(name: &str, arguments: &str, resumed: Option<Resumption>) -> Result<crate::Reply, Error> {
     match P::tools().into_iter().find(|tool| tool.name() == name) {

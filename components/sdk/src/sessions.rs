@@ -6,7 +6,9 @@
 
 use crate::Error;
 
-pub use crate::bindings::plugin::zipfs::plugin::sessions::{Changes, Closed, Info, Opened, Synced};
+pub use crate::bindings::plugin::zipfs::plugin::sessions::{
+    Changes, Closed, Info, Opened, PruneChoice, Pruned, PrunedSession, Synced,
+};
 
 #[cfg(target_family = "wasm")]
 use crate::bindings::plugin::zipfs::plugin::sessions as system;
@@ -36,6 +38,16 @@ pub fn status() -> Result<Changes, Error> {
 /// Writes this session's changes back; the old archive is kept as a backup. A dry run only says what would be written.
 pub fn sync(force: bool, dry_run: bool) -> Result<Synced, Error> {
     Ok(system::sync(force, dry_run)?)
+}
+
+/// Ends sessions without a sync, and removes what interrupted work left behind. A dry run only tells.
+pub fn prune(choice: PruneChoice, dry_run: bool) -> Result<Pruned, Error> {
+    Ok(system::prune(choice, dry_run)?)
+}
+
+/// What the archive holds under a path: the contents before any change that was not synced. `None` if it holds no file there.
+pub fn original(path: &str, max_size: u64) -> Result<Option<Vec<u8>>, Error> {
+    Ok(system::original(path, max_size)?)
 }
 
 /// Ends this session and removes its workspace, after a sync if asked for. If the sync fails the session stays. `None` leaves

@@ -1,16 +1,22 @@
 //! A tool: a name, a text by which agents choose it, what it touches, and the function behind it.
 
+use std::rc::Rc;
+
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use crate::bindings::plugin::exports::zipfs::plugin::tools as contract;
 use crate::handler::{Answer, Handler};
-use crate::plugin::is_object;
+use crate::plugin::{is_object, to_json};
 use crate::{Error, Icon, Reply, Resumption, arguments, schema};
 
 /// Who may use a tool. Each role includes the ones before it.
 pub use crate::bindings::plugin::exports::zipfs::plugin::tools::Role;
 
 pub use crate::bindings::plugin::exports::zipfs::plugin::tools::WorkspaceAccess;
+
+/// How one part of a call is done, from JSON to JSON.
+pub(crate) type RunPart = dyn Fn(&str) -> Result<String, Error>;
 
 type Run = dyn Fn(&str, Option<Resumption>, &'static str) -> Result<Reply, Error>;
 
@@ -28,6 +34,7 @@ pub struct Tool {
     input_schema: fn() -> Value,
     output_schema: Option<fn() -> Value>,
     run: Box<Run>,
+    run_part: Option<Rc<RunPart>>,
 }
 
 struct Access {
@@ -66,6 +73,7 @@ impl Tool {
             input_schema: schema::of_arguments::<H::Arguments>,
             output_schema: <H::Answer as Answer>::OUTPUT_SCHEMA,
             run: Box::new(move |text, resumed, code| handler.run(arguments::parse(text, code)?, resumed)?.into_reply()),
+            run_part: None,
         }
     }
 
@@ -138,6 +146,21 @@ impl Tool {
         self
     }
 
+    /// How a part of its work is done, if the tool shares it with [`parallel::map`](crate::parallel::map). The plugin has to be
+    /// exported `with parts`.
+    pub fn parts<Part, Done>(mut self, work: fn(Part) -> Result<Done, Error>) -> Tool
+    where
+        Part: DeserializeOwned + 'static,
+        Done: Serialize + 'static,
+    {
+        self.run_part = Some(Rc::new(move |text| {
+            let part = serde_json::from_str(text);
+            let part = part.map_err(|error| Error::internal("INTERNAL_ERROR", format!("A part of the work is odd: {error}.")))?;
+            to_json(&work(part)?)
+        }));
+        self
+    }
+
     /// Its name.
     pub fn name(&self) -> &'static str {
         self.name
@@ -145,6 +168,18 @@ impl Tool {
 
     pub(crate) fn run(&self, arguments: &str, resumed: Option<Resumption>, code: &'static str) -> Result<Reply, Error> {
         (self.run)(arguments, resumed, code)
+    }
+
+    pub(crate) fn run_part(&self, part: &str) -> Result<String, Error> {
+        match &self.run_part {
+            Some(run_part) => run_part(part),
+            None => Err(Error::internal("INTERNAL_ERROR", format!("The tool '{}' has no parts.", self.name))),
+        }
+    }
+
+    #[cfg(not(target_family = "wasm"))]
+    pub(crate) fn part_worker(&self) -> Option<Rc<RunPart>> {
+        self.run_part.clone()
     }
 
     #[cfg(not(target_family = "wasm"))]

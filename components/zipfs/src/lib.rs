@@ -2,8 +2,11 @@
 
 #![deny(unsafe_code)]
 
+mod compare;
+mod duration;
 mod encoding;
 mod lookup;
+mod search;
 mod tools;
 
 use zipfs_sdk::{About, Plugin, Tool};
@@ -17,10 +20,10 @@ itself changes only when you sync.
 
 Workflow:
 1. zipfs_open {path}: extracts the archive, given by its absolute path, into a private workspace and starts a session.
-2. zipfs_tree or zipfs_ls to find your way; zipfs_read to read. Large files come in parts: while eof is false, read on at \
+2. zipfs_tree or zipfs_ls to find your way, zipfs_grep to search, zipfs_read to read. Large files come in parts: while eof is false, read on at \
 offset + size_bytes.
 3. zipfs_write and zipfs_delete change the workspace only.
-4. zipfs_status shows what differs from the archive.
+4. zipfs_status lists what differs from the archive, zipfs_diff shows how.
 5. zipfs_sync writes the changes back; the old archive is kept as a backup. Its dry_run shows what would happen. \
 CONFLICT_DETECTED means that somebody else changed the archive since it was opened: ask the person before using force.
 6. zipfs_close ends the session. Without sync=true it throws away changes that were not synced.
@@ -47,14 +50,17 @@ impl Plugin for Zipfs {
             tools::read::tool(),
             tools::write::tool(),
             tools::delete::tool(),
+            tools::grep::tool(),
+            tools::diff::tool(),
             tools::path::tool(),
             tools::status::tool(),
             tools::sync::tool(),
+            tools::prune::tool(),
         ]
     }
 }
 
-zipfs_sdk::export!(Zipfs);
+zipfs_sdk::export!(Zipfs with parts);
 
 #[cfg(test)]
 mod tests {

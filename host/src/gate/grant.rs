@@ -1,5 +1,7 @@
 //! What a call is given: the session's directory, and the capabilities that manifest, grant and tool all agree on.
 
+use std::sync::Arc;
+
 use tokio_util::sync::CancellationToken;
 
 use super::calls::Audience;
@@ -10,6 +12,7 @@ use crate::sandbox::Capability;
 use crate::sandbox::exports::Visit;
 use crate::sandbox::guest::{CallContext, Mount};
 use crate::sandbox::limits::Limits;
+use crate::sandbox::parallel::Crew;
 use crate::sandbox::run::cancelled;
 use crate::workspace::Workspace;
 use crate::workspace::lock::Mode;
@@ -47,6 +50,14 @@ impl Gate {
             Some(workspace) => Some(self.mount(workspace, level)?),
         };
         let limits = Limits::of_call(&self.config.settings.calls, capabilities.contains(&Capability::Sessions));
+        let compiled = found.plugin.compiled(&self.sandbox, &self.cache)?;
+        let label: Arc<str> = found.plugin.description.name.as_str().into();
+        let crew = compiled.parts.is_some().then(|| Crew {
+            sandbox: self.sandbox.clone(),
+            compiled: compiled.clone(),
+            tool: found.tool().name.clone(),
+            label: label.clone(),
+        });
         let context = CallContext {
             mount,
             capabilities,
@@ -54,10 +65,10 @@ impl Gate {
             workspace,
             sessions: Some(self.sessions.clone()),
             events: audience.events,
+            crew,
             client: audience.client,
-            label: found.plugin.description.name.as_str().into(),
+            label,
         };
-        let compiled = found.plugin.compiled(&self.sandbox, &self.cache)?;
         Ok(Visit { sandbox: &self.sandbox, compiled, context, limits, cancel })
     }
 

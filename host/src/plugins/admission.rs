@@ -18,7 +18,7 @@ const MOST_COMPONENT: u64 = 64 << 20;
 const HARMLESS: [&str; 5] = ["wasi:io/", "wasi:filesystem/", "wasi:clocks/", "wasi:random/", "wasi:cli/"];
 
 /// Our own interfaces that need no grant.
-const FREE: [&str; 4] = ["types", "progress", "log", "client"];
+const FREE: [&str; 5] = ["types", "progress", "log", "client", "parallel"];
 
 /// A plugin that was looked at and found fit.
 pub struct Candidate {

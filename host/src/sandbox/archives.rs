@@ -15,6 +15,7 @@ use crate::workspace::listing::Kind;
 use crate::workspace::lock::Mode;
 use crate::workspace::metadata::Metadata;
 use crate::workspace::open::Opening;
+use crate::workspace::original::Original;
 use crate::workspace::sync::Syncing;
 use crate::workspace::{Workspace, Workspaces, close, commit, status, sync};
 
@@ -164,6 +165,31 @@ fn refuse_to_lose(session: &Workspace) -> Result<(), Failure> {
     let message = format!("The archive was synced, but cannot hold {} things: {}.", changes.unpackable.len(), some.join(", "));
     Err(Failure::new(Class::Conflict, "SYNC_FAILED", message)
         .suggest("They are links, devices or have names that are not text. Save or remove them, or close with sync=false."))
+}
+
+/// What the archive holds under a path: extracted by the driver beside the workspace, and read from there.
+pub async fn original_contents(
+    host: &SessionHost,
+    original: Original,
+    path: &str,
+    cancel: &CancellationToken,
+) -> Result<Vec<u8>, Failure> {
+    let driver = (host.driver)()?;
+    let entry = std::slice::from_ref(&original.entry);
+    match driver.extract(original.archive.clone(), entry, &original.dir, cancel, |_| {}).await {
+        Ok(()) => {}
+        // The entry is checked against its size and checksum, so what does not fit is not what was synced.
+        Err(failure) if original.is_shared && failure.code == "ZIP_INVALID" => {
+            let message = format!("The archive was changed by somebody else since it was synced; '{path}' is not in it as it was.");
+            return Err(Failure::new(Class::Conflict, "CONFLICT_DETECTED", message)
+                .suggest("Open the archive anew to see both, or sync with force=true to write the workspace over it."));
+        }
+        Err(failure) => return Err(failure),
+    }
+    blocking(move || original.read())
+        .await
+        .map_err(broken)?
+        .map_err(|error| Failure::internal(format!("What was extracted cannot be read: {error}.")))
 }
 
 pub async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> Result<T> {

@@ -7,6 +7,7 @@ pub mod plugin {
         world: "plugin",
         imports: {
             "zipfs:plugin/sessions": async | trappable,
+            "zipfs:plugin/parallel": async | trappable,
             default: trappable,
         },
         exports: { default: async },
@@ -41,6 +42,16 @@ pub mod completions {
     wasmtime::component::bindgen!({
         path: "../wit",
         world: "plugin-completions",
+        exports: { default: async },
+        with: { "zipfs:plugin/types": super::plugin::zipfs::plugin::types },
+    });
+}
+
+/// The optional export `parts`.
+pub mod parts {
+    wasmtime::component::bindgen!({
+        path: "../wit",
+        world: "plugin-parts",
         exports: { default: async },
         with: { "zipfs:plugin/types": super::plugin::zipfs::plugin::types },
     });

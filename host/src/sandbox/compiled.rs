@@ -10,7 +10,7 @@ use std::ptr::NonNull;
 use wasmtime::component::Component;
 use wasmtime::{CustomCodeMemory, Result};
 
-use super::bindings::{archive, completions, plugin, prompts, resources};
+use super::bindings::{archive, completions, parts, plugin, prompts, resources};
 use super::engine::Sandbox;
 use super::guest::Guest;
 use crate::failure::{Class, Failure};
@@ -36,6 +36,7 @@ pub struct Compiled {
     pub resources: Option<resources::PluginResourcesPre<Guest>>,
     pub prompts: Option<prompts::PluginPromptsPre<Guest>>,
     pub completions: Option<completions::PluginCompletionsPre<Guest>>,
+    pub parts: Option<parts::PluginPartsPre<Guest>>,
     pub archive: Option<archive::ArchiveDriverPre<Guest>>,
 }
 
@@ -86,6 +87,7 @@ impl Sandbox {
             resources: resources::PluginResourcesPre::new(instance.clone()).ok(),
             prompts: prompts::PluginPromptsPre::new(instance.clone()).ok(),
             completions: completions::PluginCompletionsPre::new(instance.clone()).ok(),
+            parts: parts::PluginPartsPre::new(instance.clone()).ok(),
             archive: archive::ArchiveDriverPre::new(instance).ok(),
         })
     }

@@ -30,6 +30,7 @@ pub struct Sandbox {
     pub(super) ticker: Ticker,
     slots: Arc<Semaphore>,
     driver_slots: Arc<Semaphore>,
+    part_slots: Arc<Semaphore>,
     pub(super) calls: CallLimits,
 }
 
@@ -41,7 +42,8 @@ impl Sandbox {
         let ticker = Ticker::start(engine.clone())?;
         let slots = Arc::new(Semaphore::new(calls.concurrent as usize));
         let driver_slots = Arc::new(Semaphore::new(DRIVERS as usize));
-        Ok(Sandbox { engine, linker, ticker, slots, driver_slots, calls: calls.clone() })
+        let part_slots = Arc::new(Semaphore::new(PARTS as usize));
+        Ok(Sandbox { engine, linker, ticker, slots, driver_slots, part_slots, calls: calls.clone() })
     }
 
     /// The places that bound how many guests run at once.
@@ -49,6 +51,7 @@ impl Sandbox {
         match lane {
             Lane::Calls => self.slots.clone(),
             Lane::Drivers => self.driver_slots.clone(),
+            Lane::Parts => self.part_slots.clone(),
         }
     }
 
@@ -60,6 +63,9 @@ impl Sandbox {
 /// Instances of the archive driver that run besides the calls.
 const DRIVERS: u32 = 16;
 
+/// Instances that do parts of calls.
+const PARTS: u32 = 16;
+
 fn make_engine(shape: Shape, calls: &CallLimits) -> Result<Engine> {
     let mut config = compile_config();
     if RUNS_IN_PLACE {
@@ -68,7 +74,7 @@ fn make_engine(shape: Shape, calls: &CallLimits) -> Result<Engine> {
     // A stack that one guest used is given to another: nothing of the first may be in it.
     config.async_stack_zeroing(true);
     if shape == Shape::Server {
-        let instances = calls.concurrent + DRIVERS;
+        let instances = calls.concurrent + DRIVERS + PARTS;
         let mut pool = PoolingAllocationConfig::new();
         pool.total_component_instances(instances)
             .total_core_instances(instances * 8)

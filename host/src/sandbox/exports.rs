@@ -116,6 +116,16 @@ impl Visit<'_> {
         .await
     }
 
+    pub async fn run_part(self, tool: String, part: String) -> Result<String, Failure> {
+        self.ask(move |store, compiled| {
+            Box::pin(async move {
+                let plugin = exported(compiled.parts.as_ref(), "parts")?.instantiate_async(&mut *store).await?;
+                plugin.zipfs_plugin_parts().call_run(store, &tool, &part).await
+            })
+        })
+        .await
+    }
+
     async fn ask<T: Send + 'static>(
         self,
         work: impl for<'a> FnOnce(&'a mut Store<Guest>, &'a Compiled) -> Answer<'a, T> + Send + 'static,

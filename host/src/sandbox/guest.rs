@@ -1,6 +1,7 @@
 //! What one instance holds: the state behind every import it can call.
 
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use cap_std::fs::Dir;
 use tokio::sync::mpsc::UnboundedSender;
@@ -9,6 +10,7 @@ use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
 use super::limits::{Limits, Meter};
+use super::parallel::Crew;
 use crate::sandbox::archives::SessionHost;
 use crate::sandbox::imports::progress::Reported;
 use crate::workspace::Workspace;
@@ -69,6 +71,8 @@ pub struct CallContext {
     /// Absent where nobody could use it: when a plugin describes itself, and for drivers.
     pub sessions: Option<Arc<SessionHost>>,
     pub events: Option<UnboundedSender<Event>>,
+    /// Who does parts of its work, for the call of a tool.
+    pub crew: Option<Crew>,
     pub client: Client,
     /// Whose lines these are, for the log.
     pub label: Arc<str>,
@@ -111,6 +115,7 @@ pub struct Guest {
     pub meter: Meter,
     pub call: CallContext,
     pub limits: Limits,
+    pub began: Instant,
     /// Both streams of the guest end here, never in ours.
     pub output: MemoryOutputPipe,
     /// Bytes that log lines may still have.
@@ -136,6 +141,7 @@ impl Guest {
             log_left: limits.output_bytes,
             output,
             limits: limits.clone(),
+            began: Instant::now(),
             call,
             reported: Reported::default(),
         }

@@ -7,12 +7,13 @@ use wasmtime::{ResourceLimiter, Result};
 use super::clock::TICK;
 use crate::config::CallLimits;
 
-/// Whose turn it is waited for. A call that opens an archive waits for the driver while it holds its own place, so the two must
-/// not queue for the same places. Test: `limits::results::opening_works_with_one_place_for_calls`.
+/// Whose turn it is waited for. A call that opens an archive waits for the driver, and one that shares its work for the parts, while it
+/// holds its own place, so they must not queue for the same places. Test: `limits::results::opening_works_with_one_place_for_calls`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Lane {
     Calls,
     Drivers,
+    Parts,
 }
 
 /// The limits of one call.
@@ -41,6 +42,11 @@ impl Limits {
             output_bytes: usize::try_from(calls.output_bytes).unwrap_or(usize::MAX),
             result_bytes: usize::try_from(calls.result_bytes).unwrap_or(usize::MAX),
         }
+    }
+
+    /// For a part of a call: the same, in the time that the call has left.
+    pub fn of_part(call: &Limits, spent: Duration) -> Limits {
+        Limits { lane: Lane::Parts, deadline: call.deadline.saturating_sub(spent), ..call.clone() }
     }
 
     /// For a plugin that describes itself: it has nothing to do but to answer. Test: `security::admission::spin_in_describe_is_refused`.

@@ -15,6 +15,7 @@ pub mod guest;
 pub mod imports;
 pub mod limits;
 pub mod metered;
+pub mod parallel;
 pub mod run;
 
 pub use compiled::Compiled;

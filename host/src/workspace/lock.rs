@@ -36,12 +36,12 @@ impl Lock {
         Ok(lock)
     }
 
-    /// Takes the lock if nobody holds it in a conflicting way now.
+    /// Takes the lock if nobody holds it in a conflicting way now. Does not count as an access.
     pub fn try_acquire(workspace: &Dir, mode: Mode) -> std::io::Result<Option<Lock>> {
         let mut options = OpenOptions::new();
         let file = workspace.open_with(layout::LOCK, options.read(true).write(true).create(true).mode(0o600))?;
-        let mut lock = Lock { file, lost: false };
-        Ok(if lock.try_change(mode)? { Some(lock) } else { None })
+        let lock = Lock { file, lost: false };
+        Ok(if lock.try_take(mode)? { Some(lock) } else { None })
     }
 
     /// From shared to exclusive or back. Between the two nothing is held, so two sessions that both want to go up cannot wait
@@ -73,18 +73,23 @@ impl Lock {
     }
 
     fn try_change(&mut self, mode: Mode) -> std::io::Result<bool> {
+        let taken = self.try_take(mode)?;
+        if taken {
+            if mode == Mode::Exclusive {
+                self.sign();
+            }
+            self.touch();
+        }
+        Ok(taken)
+    }
+
+    fn try_take(&self, mode: Mode) -> std::io::Result<bool> {
         let operation = match mode {
             Mode::Shared => FlockOperation::NonBlockingLockShared,
             Mode::Exclusive => FlockOperation::NonBlockingLockExclusive,
         };
         match rustix::fs::flock(&self.file, operation) {
-            Ok(()) => {
-                if mode == Mode::Exclusive {
-                    self.sign();
-                }
-                self.touch();
-                Ok(true)
-            }
+            Ok(()) => Ok(true),
             Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
             Err(error) => Err(error.into()),
         }

@@ -25,6 +25,8 @@ pub mod lock;
 pub mod metadata;
 pub mod name;
 pub mod open;
+pub mod original;
+pub mod prune;
 pub mod quota;
 pub mod recover;
 pub mod resolve;

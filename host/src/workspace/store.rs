@@ -209,7 +209,7 @@ impl Workspaces {
 
     /// Makes sure, now that the lock is held, that the directory still is the session: another process may have closed it
     /// while we waited, and a new session may have its name.
-    fn take(&self, directory: &str, dir: Dir, lock: Lock) -> io::Result<Workspace> {
+    pub(super) fn take(&self, directory: &str, dir: Dir, lock: Lock) -> io::Result<Workspace> {
         if !self.is_in_place(directory.as_ref(), &dir)? {
             return Err(io::ErrorKind::NotFound.into());
         }

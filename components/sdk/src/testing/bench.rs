@@ -88,6 +88,7 @@ impl Bench {
             staging: open_ambient(&self.root.path().join("staging")),
             capabilities: tool.capabilities().to_vec(),
             abilities: self.abilities,
+            part_worker: tool.part_worker(),
             progress: Vec::new(),
             log: Vec::new(),
         };

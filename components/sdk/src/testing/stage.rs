@@ -1,12 +1,14 @@
 //! What the imports see while a bench runs a tool: the counterpart of the host's store for one call.
 
 use std::cell::RefCell;
+use std::rc::Rc;
 
 use cap_std::fs::Dir;
 
 use super::Progress;
 use crate::client::Abilities;
 use crate::log::Level;
+use crate::tool::RunPart;
 
 /// One call, as far as its imports can tell.
 pub(crate) struct Stage {
@@ -19,6 +21,8 @@ pub(crate) struct Stage {
     /// The capabilities it declared.
     pub capabilities: Vec<&'static str>,
     pub abilities: Abilities,
+    /// How a part of its work is done.
+    pub part_worker: Option<Rc<RunPart>>,
     pub progress: Vec<Progress>,
     pub log: Vec<(Level, String)>,
 }

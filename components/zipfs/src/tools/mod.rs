@@ -2,9 +2,12 @@
 
 pub mod close;
 pub mod delete;
+pub mod diff;
+pub mod grep;
 pub mod ls;
 pub mod open;
 pub mod path;
+pub mod prune;
 pub mod read;
 pub mod sessions;
 pub mod status;

@@ -4,6 +4,7 @@ pub mod archive_io;
 pub mod client;
 pub mod files;
 pub mod log;
+pub mod parallel;
 pub mod progress;
 pub mod sessions;
 
@@ -55,6 +56,7 @@ pub fn add_to_linker(linker: &mut Linker<Guest>) -> Result<()> {
     plugin::zipfs::plugin::log::add_to_linker::<Guest, HasSelf<Guest>>(ours, |guest| guest)?;
     plugin::zipfs::plugin::client::add_to_linker::<Guest, HasSelf<Guest>>(ours, |guest| guest)?;
     plugin::zipfs::plugin::files::add_to_linker::<Guest, HasSelf<Guest>>(ours, |guest| guest)?;
+    plugin::zipfs::plugin::parallel::add_to_linker::<Guest, HasSelf<Guest>>(ours, |guest| guest)?;
     plugin::zipfs::plugin::sessions::add_to_linker::<Guest, HasSelf<Guest>>(ours, |guest| guest)?;
     archive::zipfs::plugin::archive_io::add_to_linker::<Guest, HasSelf<Guest>>(ours, |guest| guest)
 }

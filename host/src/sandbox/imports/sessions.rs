@@ -1,16 +1,21 @@
 //! `sessions`: what the bundled tools do with sessions, passed on to [`archives`](crate::sandbox::archives).
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio_util::sync::{CancellationToken, DropGuard};
 use wasmtime::Result;
 
 use super::files::not_declared;
 use crate::failure::{Class, Failure};
-use crate::sandbox::archives::{SessionHost, blocking, close_session, info, open_archive, sync_session, told};
-use crate::sandbox::bindings::plugin::zipfs::plugin::sessions::{Changes, Closed, Host, Info, Opened, Synced};
+use crate::sandbox::archives::{SessionHost, blocking, close_session, info, open_archive, original_contents, sync_session, told};
+use crate::sandbox::bindings::plugin::zipfs::plugin::sessions::{
+    Changes, Closed, Host, Info, Opened, PruneChoice, Pruned, PrunedSession, Synced,
+};
 use crate::sandbox::bindings::types::Error;
 use crate::sandbox::guest::{Capability, Guest};
+use crate::workspace::original::Original;
+use crate::workspace::prune::{self, Choice};
 use crate::workspace::{Workspace, sync};
 
 impl Guest {
@@ -97,6 +102,41 @@ impl Host for Guest {
         Ok(synced.map_err(Error::from))
     }
 
+    async fn prune(&mut self, choice: PruneChoice, dry_run: bool) -> Result<Result<Pruned, Error>> {
+        // To look is not to remove.
+        let host = match if dry_run { self.session_host() } else { self.session_control() } {
+            Ok(host) => host,
+            Err(error) => return Ok(Err(error)),
+        };
+        let choice = match choice {
+            PruneChoice::All => Choice::All,
+            PruneChoice::UnusedFor(seconds) => Choice::UnusedFor(Duration::from_secs(seconds)),
+        };
+        let patience = Duration::from_millis(host.workspaces.settings().defaults.lock_timeout_ms);
+        let pruned = blocking(move || prune::prune(&host.workspaces, choice, dry_run, patience)).await?;
+        Ok(pruned.map(Pruned::from).map_err(Error::from))
+    }
+
+    async fn original(&mut self, path: String, max_size: u64) -> Result<Result<Option<Vec<u8>>, Error>> {
+        let host = match self.session_host() {
+            Ok(host) => host,
+            Err(error) => return Ok(Err(error)),
+        };
+        // What crosses into the guest has to fit there.
+        let max_size = max_size.min(self.limits.memory_bytes as u64 / 4);
+        let found = match self.session() {
+            Ok(session) => Original::find(session, &path, max_size),
+            Err(error) => return Ok(Err(error)),
+        };
+        let original = match found {
+            Ok(Some(original)) => original,
+            Ok(None) => return Ok(Ok(None)),
+            Err(failure) => return Ok(Err(failure.into())),
+        };
+        let contents = detached(move |cancel| async move { original_contents(&host, original, &path, &cancel).await }).await;
+        Ok(contents.map(Some).map_err(Error::from))
+    }
+
     async fn close(&mut self, sync: Option<bool>) -> Result<Result<Closed, Error>> {
         let (host, session) = match (self.session_control(), self.call.workspace.take()) {
             (Ok(host), Some(session)) => (host, session),
@@ -107,6 +147,19 @@ impl Host for Guest {
             detached_with(session, move |session, cancel| async move { ((), close_session(&host, session, sync, &cancel).await) })
                 .await?;
         Ok(closed.map_err(Error::from))
+    }
+}
+
+impl From<prune::Pruned> for Pruned {
+    fn from(pruned: prune::Pruned) -> Pruned {
+        let sessions = pruned.sessions.into_iter().map(|session| PrunedSession {
+            id: session.id,
+            name: session.name,
+            unused_for: session.unused_for.as_secs(),
+            discarded_changes: session.discarded_changes,
+            kept_because: session.kept_because,
+        });
+        Pruned { sessions: sessions.collect(), freed_bytes: pruned.freed_bytes, remains: pruned.remains }
     }
 }
 
