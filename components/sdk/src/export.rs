@@ -17,12 +17,13 @@ macro_rules! export {
     ($plugin:ident with $($extra:ident),* $(,)?) => {
         const _: fn() -> ::std::vec::Vec<$crate::Tool> = <$plugin as $crate::Plugin>::tools;
 
+        // The aliases here and below have names that no plugin has: one called `Parts` must not be hidden by ours.
         // The functions that the host finds by name cannot be declared without the word `unsafe`.
         #[cfg(target_family = "wasm")]
         #[allow(unsafe_code)]
         const _: () = {
-            type Tools = $crate::plugin::Answering<$plugin>;
-            $crate::bindings::plugin::export_plugin_world!(Tools with_types_in $crate::bindings::plugin);
+            type ExportedTools = $crate::plugin::Answering<$plugin>;
+            $crate::bindings::plugin::export_plugin_world!(ExportedTools with_types_in $crate::bindings::plugin);
         };
 
         $($crate::export_besides_tools!($extra $plugin);)*
@@ -40,16 +41,16 @@ macro_rules! export_besides_tools {
         #[cfg(target_family = "wasm")]
         #[allow(unsafe_code)]
         const _: () = {
-            type Resources = $crate::resources::Answering<$plugin>;
-    $crate::bindings::resources::export_resources_world!(Resources with_types_in $crate::bindings::resources);
+            type ExportedResources = $crate::resources::Answering<$plugin>;
+    $crate::bindings::resources::export_resources_world!(ExportedResources with_types_in $crate::bindings::resources);
         };
     };
     (parts $plugin:ident) => {
         #[cfg(target_family = "wasm")]
         #[allow(unsafe_code)]
         const _: () = {
-            type Parts = $crate::plugin::Answering<$plugin>;
-    $crate::bindings::parts::export_parts_world!(Parts with_types_in $crate::bindings::parts);
+            type ExportedParts = $crate::plugin::Answering<$plugin>;
+    $crate::bindings::parts::export_parts_world!(ExportedParts with_types_in $crate::bindings::parts);
         };
     };
     (prompts $plugin:ident) => {
@@ -59,8 +60,8 @@ macro_rules! export_besides_tools {
         #[cfg(target_family = "wasm")]
         #[allow(unsafe_code)]
         const _: () = {
-            type Prompts = $crate::prompts::Answering<$plugin>;
-    $crate::bindings::prompts::export_prompts_world!(Prompts with_types_in $crate::bindings::prompts);
+            type ExportedPrompts = $crate::prompts::Answering<$plugin>;
+    $crate::bindings::prompts::export_prompts_world!(ExportedPrompts with_types_in $crate::bindings::prompts);
         };
     };
     (completions $plugin:ident) => {
@@ -72,8 +73,8 @@ macro_rules! export_besides_tools {
         #[cfg(target_family = "wasm")]
         #[allow(unsafe_code)]
         const _: () = {
-            type Completions = $crate::completions::Answering<$plugin>;
-    $crate::bindings::completions::export_completions_world!(Completions with_types_in $crate::bindings::completions);
+            type ExportedCompletions = $crate::completions::Answering<$plugin>;
+    $crate::bindings::completions::export_completions_world!(ExportedCompletions with_types_in $crate::bindings::completions);
         };
     };
 }

@@ -44,6 +44,14 @@ impl Lock {
         Ok(if lock.try_take(mode)? { Some(lock) } else { None })
     }
 
+    /// Whether nobody holds the lock now. Leaves no trace, not even the file.
+    pub fn is_free(workspace: &Dir) -> bool {
+        match workspace.open(layout::LOCK) {
+            Ok(file) => Lock { file, lost: false }.try_take(Mode::Exclusive).unwrap_or(false),
+            Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+        }
+    }
+
     /// From shared to exclusive or back. Between the two nothing is held, so two sessions that both want to go up cannot wait
     /// for each other for ever; and what was read before must be read again.
     pub async fn change(&mut self, mode: Mode, timeout: Duration) -> Result<(), Failure> {

@@ -145,9 +145,15 @@ fn clear_remains(workspaces: &Workspaces, dry_run: bool, pruned: &mut Pruned) {
         if !hidden && !nameless {
             continue;
         }
-        let Ok(Some(_lock)) = Lock::try_acquire(&dir, Mode::Exclusive) else { continue };
         let freed = disk_use(&dir);
-        if dry_run || remove_directory(workspaces, &name).is_ok() {
+        let goes = match dry_run {
+            true => Lock::is_free(&dir),
+            false => {
+                let lock = Lock::try_acquire(&dir, Mode::Exclusive);
+                matches!(lock, Ok(Some(_))) && remove_directory(workspaces, &name).is_ok()
+            }
+        };
+        if goes {
             pruned.remains += 1;
             pruned.freed_bytes += freed;
         }
