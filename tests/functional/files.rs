@@ -111,3 +111,21 @@ fn a_large_file_is_read_in_pieces() {
     }
     assert_eq!(collected, text);
 }
+
+#[test]
+fn a_range_costs_what_the_range_is_and_not_what_the_file_is() {
+    use std::io::{Seek, SeekFrom, Write};
+    let server = Server::start();
+    let session = server.open(&Archive::of(&[("a", "1")]));
+    session.call("zipfs_read", json!({"path": "a"})).value();
+    let memory = server.process().memory();
+    let mut file = std::fs::File::create(session.path.join("huge")).unwrap();
+    file.seek(SeekFrom::Start(64 << 30)).unwrap();
+    file.write_all(b"the end").unwrap();
+    let began = std::time::Instant::now();
+    session
+        .call("zipfs_read", json!({"path": "huge", "offset": 64u64 << 30, "limit": 3}))
+        .is(json!({"content": "the", "size_bytes": 3, "encoding": "utf-8", "total_size_bytes": (64u64 << 30) + 7, "eof": false}));
+    assert!(began.elapsed() < std::time::Duration::from_secs(1), "{:?}", began.elapsed());
+    assert!(server.process().memory() < memory + (32 << 20));
+}

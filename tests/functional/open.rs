@@ -43,6 +43,19 @@ fn what_cannot_be_opened_says_why_and_leaves_nothing() {
 }
 
 #[test]
+fn an_archive_that_may_not_be_read_is_not_found() {
+    if rustix::process::geteuid().is_root() {
+        eprintln!("SKIPPED: root may read everything, so nothing shows what happens to those who may not");
+        return;
+    }
+    let server = Server::start();
+    let archive = Archive::of(&[("a.txt", "1")]);
+    std::fs::set_permissions(archive.path(), std::os::unix::fs::PermissionsExt::from_mode(0o000)).unwrap();
+    let message = server.call("zipfs_open", json!({"path": archive.path()})).fails("ZIP_NOT_FOUND");
+    assert!(message.contains("may not be read"), "{message}");
+}
+
+#[test]
 fn a_bomb_is_named_with_its_limit() {
     let server =
         Server::with(json!({"security": {"max_file_count": 3, "max_extracted_size_bytes": 1000, "max_compression_ratio": 50}}));

@@ -23,6 +23,25 @@ fn the_only_session_need_not_be_named() {
 }
 
 #[test]
+fn the_beginning_of_several_ids_is_ambiguous() {
+    let server = Server::start();
+    let archive = Archive::of(&[("a.txt", "1")]);
+    let ids = ["aaaa1111-0000-4000-8000-000000000000", "aaaa2222-0000-4000-8000-000000000000"];
+    for id in ids {
+        // Ids are random; these two are made to begin alike.
+        let opened = server.open(&archive);
+        let home = opened.path.parent().unwrap();
+        let metadata = std::fs::read_to_string(home.join("metadata.json")).unwrap();
+        std::fs::write(home.join("metadata.json"), metadata.replace(&opened.id, id)).unwrap();
+        std::fs::rename(home, home.with_file_name(id)).unwrap();
+    }
+    let message = server.call("zipfs_ls", json!({"session": "aaaa"})).fails("AMBIGUOUS_SESSION");
+    assert!(ids.iter().all(|id| message.contains(id)), "{message}");
+    server.call("zipfs_ls", json!({"session": "AAAA2"})).value();
+    server.call("zipfs_ls", json!({"session": "aaa"})).fails("SESSION_NOT_FOUND");
+}
+
+#[test]
 fn sessions_are_listed_with_all_keys() {
     let server = Server::start();
     server.call("zipfs_sessions", json!({})).is(json!({"sessions": []}));

@@ -78,6 +78,42 @@ fn backups_rotate_and_files_of_others_stay() {
 }
 
 #[test]
+fn no_more_backups_are_kept_than_wanted() {
+    for depth in [0, 1] {
+        let server = Server::with(json!({"defaults": {"backup_rotation_depth": depth}}));
+        let archive = Archive::of(&[("a.txt", "0")]);
+        let session = server.open(&archive);
+        let mut before = Vec::new();
+        for round in 1..=3 {
+            before = std::fs::read(archive.path()).unwrap();
+            session.call("zipfs_write", json!({"path": "a.txt", "content": format!("{round}")})).value();
+            let synced = session.call("zipfs_sync", json!({})).value();
+            assert_eq!(synced["backup_path"] == "", depth == 0, "{synced}");
+        }
+        assert_eq!(std::fs::read_dir(archive.dir()).unwrap().count(), 1 + depth);
+        assert!(depth == 0 || std::fs::read(archive.dir().join("sample.bak.zip")).unwrap() == before);
+    }
+}
+
+#[test]
+fn syncs_without_changes_do_not_push_out_old_backups() {
+    let server = Server::with(json!({"defaults": {"backup_rotation_depth": 2}}));
+    let archive = Archive::of(&[("a.txt", "0")]);
+    let first = std::fs::read(archive.path()).unwrap();
+    let session = server.open(&archive);
+    session.call("zipfs_write", json!({"path": "a.txt", "content": "1"})).value();
+    session.call("zipfs_sync", json!({})).value();
+    let written = std::fs::metadata(archive.path()).unwrap().modified().unwrap();
+    for _ in 0..5 {
+        let synced = session.call("zipfs_sync", json!({})).value();
+        assert_eq!((&synced["synced"], &synced["backup_path"]), (&json!(true), &json!("")));
+    }
+    assert_eq!(std::fs::metadata(archive.path()).unwrap().modified().unwrap(), written);
+    assert_eq!(std::fs::read(archive.dir().join("sample.bak.zip")).unwrap(), first);
+    assert_eq!(std::fs::read_dir(archive.dir()).unwrap().count(), 2);
+}
+
+#[test]
 fn a_changed_source_is_a_conflict_unless_forced() {
     let server = Server::start();
     let archive = Archive::of(&[("a.txt", "1"), ("b.txt", "2")]);
