@@ -3,6 +3,7 @@
 mod cli;
 mod demo;
 mod files;
+mod links;
 mod open;
 mod sessions;
 mod sync;

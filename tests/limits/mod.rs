@@ -1,4 +1,5 @@
 //! Every limit that a person can set, with a test that shows it holds.
 
+mod deadlines;
 mod quota;
 mod results;

@@ -31,8 +31,12 @@ pub struct Security {
     /// Bytes on disk of all sessions together.
     pub max_total_disk_bytes: u64,
     pub max_sessions: u64,
-    /// Whether links of an archive are extracted as links. Only `false` is supported: links stay in the archive.
+    /// Whether links of an archive are extracted as links. Without it they are listed and stay in the archive; with it an archive
+    /// with a link that leads out is refused. Programs outside follow links, so this is for archives that are trusted.
     pub allow_symlinks: bool,
+    /// Wall clock of a search. Patterns are matched in linear time, so this is about how much is searched.
+    /// Test: `limits::deadlines`.
+    pub regex_timeout_ms: u64,
 }
 
 impl Default for Security {
@@ -45,6 +49,7 @@ impl Default for Security {
             max_total_disk_bytes: 10 << 30,
             max_sessions: 32,
             allow_symlinks: false,
+            regex_timeout_ms: 5_000,
         }
     }
 }
@@ -157,17 +162,22 @@ impl Settings {
         Ok(())
     }
 
+    /// The deadline that a tool has of its own, with the setting that says so.
+    pub fn own_deadline(&self, tool: &str) -> Option<(u64, &'static str)> {
+        match tool {
+            "zipfs_grep" => Some((self.security.regex_timeout_ms, "security.regex_timeout_ms")),
+            _ => None,
+        }
+    }
+
     /// Refuses values that would make every call fail or no limit hold.
     pub fn check(&self) -> Result<(), Failure> {
-        if self.security.allow_symlinks {
-            return Err(Failure::invalid("security.allow_symlinks is set, and this version cannot extract links.")
-                .suggest("Remove the setting; links stay in the archive untouched."));
-        }
         let calls = &self.calls;
         let at_least = |name: &str, value: u64, least: u64| {
             if value >= least { Ok(()) } else { Err(Failure::invalid(format!("{name} is {value}, but must be at least {least}."))) }
         };
         at_least("calls.deadline_ms", calls.deadline_ms, 10)?;
+        at_least("security.regex_timeout_ms", self.security.regex_timeout_ms, 10)?;
         at_least("calls.session_deadline_ms", calls.session_deadline_ms, 10)?;
         at_least("calls.cpu_ms", calls.cpu_ms, 10)?;
         at_least("calls.memory_bytes", calls.memory_bytes, 2 << 20)?;

@@ -11,13 +11,13 @@ use super::driver::Driver;
 use super::guest::Event;
 use crate::config::CloseUnsaved;
 use crate::failure::{Class, Failure};
-use crate::workspace::listing::Kind;
+use crate::workspace::listing::{Kind, Listing};
 use crate::workspace::lock::Mode;
 use crate::workspace::metadata::Metadata;
 use crate::workspace::open::Opening;
 use crate::workspace::original::Original;
 use crate::workspace::sync::Syncing;
-use crate::workspace::{Workspace, Workspaces, close, commit, status, sync};
+use crate::workspace::{Workspace, Workspaces, close, commit, links, status, sync};
 
 /// What opening, syncing and closing need.
 pub struct SessionHost {
@@ -55,6 +55,8 @@ pub async fn open_archive(
         }
     };
     driver.extract(opening.archive(), &listing.entries, opening.contents(), &cancel, report).await?;
+    let (opening, listing) =
+        if opening.extracts_links() { extract_links(&driver, opening, listing, &cancel).await? } else { (opening, listing) };
     let opened = blocking(move || opening.publish(listing)).await.map_err(broken)??;
     Ok(Opened {
         session: info(&opened.metadata),
@@ -62,6 +64,22 @@ pub async fn open_archive(
         warnings: opened.warnings,
         skipped_symlinks: opened.skipped_symlinks,
     })
+}
+
+/// Links come last: until they are there, no file can be written through one.
+async fn extract_links(
+    driver: &Arc<Driver>,
+    opening: Opening,
+    listing: Listing,
+    cancel: &CancellationToken,
+) -> Result<(Opening, Listing), Failure> {
+    let targets = links::as_files(&listing.entries)?;
+    if targets.is_empty() {
+        return Ok((opening, listing));
+    }
+    let tmp = opening.tmp().map_err(|error| Failure::internal(format!("There is no place for links: {error}.")))?;
+    driver.extract(opening.archive(), &targets, &tmp, cancel, |_| {}).await?;
+    blocking(move || links::make(opening.contents(), &tmp, &listing.entries).map(|()| (opening, listing))).await.map_err(broken)?
 }
 
 /// Writes the changes back. The exclusive lock is taken here, and what was known before it is read again.

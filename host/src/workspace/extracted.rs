@@ -30,12 +30,13 @@ pub fn masked_mode(mode: Option<u32>, is_directory: bool) -> u32 {
 }
 
 /// Every directory that the entries need, parents before what is in them. `None` if there are more than `most`.
-pub fn needed_directories(entries: &[Entry], most: u64) -> Option<BTreeSet<&str>> {
+pub fn needed_directories(entries: &[Entry], with_links: bool, most: u64) -> Option<BTreeSet<&str>> {
     let mut needed = BTreeSet::new();
     for entry in entries {
         let mut path = match entry.kind {
             Kind::Directory => entry.path.as_str(),
             Kind::File => parent(&entry.path),
+            Kind::Symlink if with_links => parent(&entry.path),
             Kind::Symlink => continue,
         };
         while !path.is_empty() && needed.insert(path) {
@@ -64,7 +65,11 @@ pub fn finish(contents: &Dir, entries: Vec<Entry>) -> io::Result<Vec<Recorded>> 
     let mut directories = Vec::new();
     for entry in entries {
         let stat = match entry.kind {
-            Kind::Symlink => None,
+            Kind::Symlink => {
+                // There is none unless links are allowed.
+                let metadata = walk.of(&entry.path).and_then(|(dir, name)| dir.symlink_metadata(name));
+                metadata.ok().map(|metadata| Stat::of(&metadata))
+            }
             Kind::Directory => {
                 directories.push(recorded.len());
                 None

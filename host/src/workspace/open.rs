@@ -113,16 +113,28 @@ impl Opening {
         &self.contents
     }
 
+    /// Whether links come out as links.
+    pub fn extracts_links(&self) -> bool {
+        self.workspaces.settings().security.allow_symlinks
+    }
+
+    /// Where things are prepared that do not belong into the workspace.
+    pub fn tmp(&self) -> io::Result<Dir> {
+        self.dir.open_dir(layout::TMP)
+    }
+
     /// Makes room for what the archive holds: disk for all sessions, and the directories.
     pub fn make_room(&mut self, listing: &Listing) -> Result<(), Failure> {
         let bytes = listing.entries.iter().fold(0u64, |sum, entry| sum.saturating_add(entry.size));
         let files = listing.entries.iter().filter(|entry| entry.kind == Kind::File).count() as u64;
         let most = self.workspaces.settings().security.max_file_count;
         // An archive can name a file a hundred directories deep and mention none of them.
-        let directories = extracted::needed_directories(&listing.entries, most.saturating_sub(files)).ok_or_else(|| {
-            let message = format!("The archive needs more than {most} files and directories (security.max_file_count).");
-            Failure::new(Class::Limit, "ZIP_BOMB_DETECTED", message).suggest("Raise the limit if you trust the archive.")
-        })?;
+        let with_links = self.extracts_links();
+        let directories =
+            extracted::needed_directories(&listing.entries, with_links, most.saturating_sub(files)).ok_or_else(|| {
+                let message = format!("The archive needs more than {most} files and directories (security.max_file_count).");
+                Failure::new(Class::Limit, "ZIP_BOMB_DETECTED", message).suggest("Raise the limit if you trust the archive.")
+            })?;
         self.draw(Usage { bytes, files: files + directories.len() as u64 })?;
         extracted::make_directories(&self.contents, directories)
             .map_err(|error| storage_failure("The directories of the archive cannot be made", &error))
@@ -132,8 +144,8 @@ impl Opening {
     pub fn publish(mut self, listing: Listing) -> Result<Opened, Failure> {
         let storage = |error: io::Error| storage_failure("The session cannot be completed", &error);
         let mut warnings = listing.warnings;
-        let skipped_symlinks: Vec<String> =
-            listing.entries.iter().filter(|entry| entry.kind == Kind::Symlink).map(|entry| entry.path.clone()).collect();
+        let skipped = listing.entries.iter().filter(|entry| entry.kind == Kind::Symlink && !self.extracts_links());
+        let skipped_symlinks: Vec<String> = skipped.map(|entry| entry.path.clone()).collect();
         if !skipped_symlinks.is_empty() {
             warnings.push(format!("{} symbolic links were not extracted; they stay in the archive.", skipped_symlinks.len()));
         }
@@ -156,6 +168,7 @@ impl Opening {
             zip_hash_sha256: self.hash.clone(),
             extracted_size_bytes,
             file_count,
+            links: self.extracts_links(),
             pending: None,
         };
         metadata.store(&self.dir).map_err(storage)?;
