@@ -49,7 +49,7 @@ pub async fn run(console: &mut Console, args: &Args) -> Result<(), Failure> {
                 match decide(&changes, failure)? {
                     Decision::Sync => close(Some(true)).await?,
                     Decision::Discard => close(Some(false)).await?,
-                    Decision::Stay => return Err(Failure::new(Class::Conflict, "NOT_CONFIRMED", "The session stays open.")),
+                    Decision::Stay => return Err(Failure::new(Class::Invalid, "NOT_CONFIRMED", "The session stays open.")),
                 }
             }
             closed => closed?,

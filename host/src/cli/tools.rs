@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::console::{Console, misused};
+use super::console::Console;
 use super::output::{print, print_json};
 use crate::failure::Failure;
 use crate::gate::shown_schema;
@@ -19,7 +19,7 @@ pub async fn run(console: &Console, args: &Args) -> Result<(), Failure> {
     if let Some(name) = &args.name {
         let found = registry
             .find(name)
-            .ok_or_else(|| misused(format!("There is no tool {name:?}.")).suggest("See them all: zipfs tools"))?;
+            .ok_or_else(|| Failure::invalid(format!("There is no tool {name:?}.")).suggest("See them all: zipfs tools"))?;
         return if console.json { print_json(&as_json(&found)) } else { print(&as_text(&found)) };
     }
     if console.json {

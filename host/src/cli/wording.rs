@@ -15,6 +15,7 @@ const WORDS: &[(&str, &str)] = &[
     ("with encoding 'base64'", "with --raw"),
     ("Name one with `session`.", "Name one of them, as in `zipfs ls SESSION` or SESSION:PATH."),
     ("Open an archive first, with zipfs_open.", "Open an archive first: zipfs open FILE"),
+    ("See the tool's input schema.", "See --help."),
     ("`session`", "SESSION"),
 ];
 
