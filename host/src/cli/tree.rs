@@ -8,6 +8,9 @@ use super::output::shown;
 use super::target::Place;
 use crate::failure::Failure;
 
+/// The most that the tool draws.
+const MOST_LINES: u64 = 100_000;
+
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -18,7 +21,7 @@ pub struct Args {
 }
 
 pub async fn run(console: &Console, args: &Args) -> Result<(), Failure> {
-    let arguments = args.max_depth.map_or_else(|| json!({}), |depth| json!({"max_depth": depth}));
+    let arguments = json!({"max_depth": args.max_depth.unwrap_or(0), "max_lines": MOST_LINES});
     let drawn = args.place.ask(console, "zipfs_tree", arguments).await?;
     console.show(&drawn, |drawn| {
         let tree = shown(text(drawn, "tree"));
@@ -26,9 +29,10 @@ pub async fn run(console: &Console, args: &Args) -> Result<(), Failure> {
             1 => "1 directory".to_owned(),
             many => format!("{many} directories"),
         };
+        let more = if drawn["truncated"] == true { "\n… and more; draw a part of it, or less deep" } else { "" };
         match console.quiet {
-            true => format!("{tree}\n"),
-            false => format!("{tree}\n\n{directories}, {}\n", super::fields::count(number(drawn, "file_count"), "file")),
+            true => format!("{tree}{more}\n"),
+            false => format!("{tree}{more}\n\n{directories}, {}\n", super::fields::count(number(drawn, "file_count"), "file")),
         }
     })
 }
