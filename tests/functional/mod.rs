@@ -3,6 +3,7 @@
 mod cli;
 mod demo;
 mod files;
+mod golden;
 mod links;
 mod open;
 mod sessions;

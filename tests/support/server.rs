@@ -47,12 +47,30 @@ impl Server {
         server
     }
 
+    /// A server whose calls of the system are written to a file by strace.
+    pub fn traced(calls: &str, trace: &Path) -> Server {
+        let data = Arc::new(tempfile::tempdir().expect("a data directory"));
+        let plain = Zipfs(data.path()).command();
+        let mut command = std::process::Command::new("strace");
+        command.args(["-f", "-qq", "-s", "300", "-e", &format!("trace={calls}"), "-o"]).arg(trace).arg(plain.get_program());
+        for (name, value) in plain.get_envs().filter_map(|(name, value)| Some((name, value?))) {
+            command.env(name, value);
+        }
+        let server = Server::spawn(command, data);
+        server.handshake(json!({}));
+        server
+    }
+
     /// A server on a data directory that exists, before any handshake.
     pub fn on(data: Arc<tempfile::TempDir>) -> Server {
         let mut command = Zipfs(data.path()).command();
         if let Some(filter) = std::env::var_os("ZIPFS_LOG") {
             command.env("ZIPFS_LOG", filter);
         }
+        Server::spawn(command, data)
+    }
+
+    fn spawn(mut command: std::process::Command, data: Arc<tempfile::TempDir>) -> Server {
         let mut child = command.arg("mcp").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("zipfs starts");
         let input = child.stdin.take();
         let output = child.stdout.take().expect("a pipe");

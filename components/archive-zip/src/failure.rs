@@ -4,12 +4,18 @@ use crate::contract::{Error, ErrorClass};
 
 /// The archive cannot be read, or can be read in two ways.
 pub fn invalid(message: impl Into<String>) -> Error {
-    error(ErrorClass::Invalid, "ZIP_INVALID", message)
+    suggesting("Get it anew, or let the program that made it write it again.", error(ErrorClass::Invalid, "ZIP_INVALID", message))
+}
+
+/// The archive is well formed and uses what this driver cannot do: encryption, other methods, several parts.
+pub fn unsupported(message: impl Into<String>, next: &str) -> Error {
+    suggesting(next, error(ErrorClass::Invalid, "ZIP_INVALID", message))
 }
 
 /// A name leads outside of the workspace, or tries to look as if it did not.
 pub fn traversal(message: impl Into<String>) -> Error {
-    error(ErrorClass::Forbidden, "PATH_TRAVERSAL", message)
+    let next = "Nothing was extracted. Archives are not made like that by accident: ask where it comes from.";
+    suggesting(next, error(ErrorClass::Forbidden, "PATH_TRAVERSAL", message))
 }
 
 /// A name that no filesystem we extract to can hold. The archive is well formed, so the class says limit.
@@ -19,7 +25,8 @@ pub fn unholdable(message: impl Into<String>) -> Error {
 
 /// The archive asks for more than it may.
 pub fn bomb(message: impl Into<String>) -> Error {
-    error(ErrorClass::Limit, "ZIP_BOMB_DETECTED", message)
+    let next = "If you trust the archive, raise that setting in config.json.";
+    suggesting(next, error(ErrorClass::Limit, "ZIP_BOMB_DETECTED", message))
 }
 
 /// The disk or the quota is full.
@@ -54,6 +61,10 @@ pub fn quoted(raw: &[u8]) -> String {
 
 fn error(class: ErrorClass, code: &str, message: impl Into<String>) -> Error {
     Error { class, code: code.into(), message: message.into(), suggestion: None, details: None }
+}
+
+fn suggesting(next: &str, error: Error) -> Error {
+    Error { suggestion: Some(next.to_owned()), ..error }
 }
 
 #[cfg(test)]

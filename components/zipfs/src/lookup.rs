@@ -8,13 +8,21 @@ use zipfs_sdk::path::WorkspacePath;
 ///
 /// Pipes, sockets and devices do not exist for the tools: opening a pipe would block until somebody writes to it.
 pub fn find(workspace: &Dir, path: &WorkspacePath) -> Result<Stat, Error> {
-    let mut found = workspace.stat(path.as_str()).map_err(|error| missing(error).at(path))?;
+    let mut found = workspace.stat(path.as_str()).map_err(|error| not_there(error, path))?;
     if found.kind == Kind::Symlink {
-        found = workspace.stat_target(path.as_str()).map_err(|error| missing(error).at(path))?;
+        found = workspace.stat_target(path.as_str()).map_err(|error| not_there(error, path))?;
     }
     match found.kind {
         Kind::File | Kind::Dir => Ok(found),
-        Kind::Symlink | Kind::Other => Err(IoError::NotFound.at(path)),
+        Kind::Symlink | Kind::Other => Err(not_there(IoError::NotFound, path)),
+    }
+}
+
+/// The error of a tool that looked for something. For whoever only looks, a path that goes through a file is a path to nothing.
+pub fn not_there(error: IoError, path: &WorkspacePath) -> Error {
+    match error {
+        IoError::NotFound | IoError::NotDir => IoError::NotFound.at(path).suggest("zipfs_tree shows what there is."),
+        other => other.at(path),
     }
 }
 
@@ -24,11 +32,6 @@ pub fn list(dir: &Dir) -> IoResult<Vec<Entry>> {
     entries.retain(|entry| entry.kind != Kind::Other);
     entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
     Ok(entries)
-}
-
-/// For whoever only looks, a path that goes through a file is a path to nothing.
-pub fn missing(error: IoError) -> IoError {
-    if error == IoError::NotDir { IoError::NotFound } else { error }
 }
 
 /// A name below a directory that is itself named relative to some root; the root is the empty string.

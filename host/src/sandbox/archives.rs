@@ -36,11 +36,19 @@ pub async fn open_archive(
 ) -> Result<Opened, Failure> {
     let driver = (host.driver)()?;
     let (workspaces, stop) = (host.workspaces.clone(), cancel.clone());
+    let named = path.clone();
+    let unopened = |failure: Failure| match &*failure.code {
+        // These are about the archive, and the driver does not know what it is called.
+        "ZIP_INVALID" | "ZIP_BOMB_DETECTED" | "PATH_TRAVERSAL" => {
+            Failure { message: format!("{named} cannot be opened: {}.", failure.message), ..failure }
+        }
+        _ => failure,
+    };
     let mut opening = blocking(move || Opening::begin_ambient(workspaces, &path, name.as_deref(), || stop.is_cancelled()))
         .await
         .map_err(broken)??;
     let security = host.workspaces.settings().security.clone();
-    let listing = driver.scan(opening.archive(), &security, &cancel).await?;
+    let listing = driver.scan(opening.archive(), &security, &cancel).await.map_err(unopened)?;
     let (opening, listing) = blocking(move || opening.make_room(&listing).map(|()| (opening, listing))).await.map_err(broken)??;
 
     let total = listing.entries.iter().filter(|entry| entry.kind == Kind::File).count();
@@ -54,7 +62,7 @@ pub async fn open_archive(
             let _ = events.send(Event::Progress { done: *done as f64, total: Some(total as f64), message });
         }
     };
-    driver.extract(opening.archive(), &listing.entries, opening.contents(), &cancel, report).await?;
+    driver.extract(opening.archive(), &listing.entries, opening.contents(), &cancel, report).await.map_err(unopened)?;
     let (opening, listing) =
         if opening.extracts_links() { extract_links(&driver, opening, listing, &cancel).await? } else { (opening, listing) };
     let opened = blocking(move || opening.publish(listing)).await.map_err(broken)??;
@@ -127,7 +135,7 @@ async fn write_stage(
 ) -> Result<commit::Committed, Failure> {
     let settings = host.workspaces.settings();
     let stage = tokio::task::block_in_place(|| syncing.stage(session))?;
-    let as_sync_failure = |failure: Failure| Failure { code: "SYNC_FAILED".into(), ..failure };
+    let as_sync_failure = |failure: Failure| Failure { class: failure.class, ..syncing.failed(&failure.message) };
     let contents = session.contents.try_clone().map_err(|error| Failure::internal(format!("The workspace is gone: {error}.")))?;
     let base = Some(syncing.source()).filter(|_| !syncing.starts_anew());
     let orders = syncing.changes().orders();
@@ -141,7 +149,7 @@ async fn write_stage(
     };
     let read_back = driver.scan(stage.clone(), &no_limits, cancel).await.map_err(as_sync_failure)?;
     if read_back.entries != packed.entries {
-        return Err(as_sync_failure(Failure::internal("The new archive does not read back as it was written; the old one stays.")));
+        return Err(syncing.failed("the new archive does not read back as it was written"));
     }
     tokio::task::block_in_place(|| commit::commit_staged(&host.workspaces, session, syncing, &stage, packed))
 }
@@ -163,9 +171,13 @@ pub async fn close_session(
     }
     tokio::task::block_in_place(|| {
         // What cannot be counted must not keep a session from being closed.
-        let discarded_changes = if synced { 0 } else { sync::compare(&session).map_or(0, |(_, changes)| changes.count()) };
-        if discarded_changes > 0 && sync.is_none() && defaults.close_unsaved == CloseUnsaved::Refuse {
-            return Err(Failure::invalid(format!("The session has {discarded_changes} changes that are not in the archive."))
+        let changes = if synced { None } else { sync::compare(&session).ok().map(|(_, changes)| changes) };
+        let discarded_changes = changes.as_ref().map_or(0, status::Changes::count);
+        if let Some(changes) = changes.filter(|_| discarded_changes > 0)
+            && sync.is_none()
+            && defaults.close_unsaved == CloseUnsaved::Refuse
+        {
+            return Err(Failure::invalid(format!("The session has changes that are not in the archive: {}.", changes.summary()))
                 .suggest("Close with sync=true to keep them, or with sync=false to throw them away."));
         }
         close::close(&host.workspaces, session)?;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::layout;
 use super::listing::Entry;
 use super::metadata::write_whole;
+use super::status::Changes;
 
 /// Raised when the file's format changes; another number is read as damage, never guessed at.
 const FORMAT: u32 = 1;
@@ -63,6 +64,26 @@ impl Baseline {
         Baseline { format: FORMAT, taken, entries }
     }
 
+    /// Notes what a comparison that began at `began` has found, so that the next one need not read the same files again. Returns
+    /// whether there was anything to note.
+    ///
+    /// A file changed after `began` has a later time than its stat, unless the stat is of the same tick; such files stay in doubt.
+    pub fn settle(&mut self, changes: &Changes, began: i64) -> bool {
+        let settled: Vec<_> = changes.reread.iter().filter(|(_, stat)| stat.is_settled_at(began)).collect();
+        if settled.is_empty() {
+            return false;
+        }
+        for (index, _) in &changes.modified {
+            // Its stat may be the recorded one, if it was edited within the tick. It must not become trusted.
+            self.entries[*index as usize].stat = None;
+        }
+        for (index, stat) in &changes.reread {
+            self.entries[*index as usize].stat = stat.is_settled_at(began).then_some(*stat);
+        }
+        self.taken = began;
+        true
+    }
+
     pub fn load(workspace: &Dir) -> io::Result<Baseline> {
         let bytes = workspace.read(layout::BASELINE)?;
         let damaged = || io::Error::new(io::ErrorKind::InvalidData, "the baseline is damaged");
@@ -72,6 +93,13 @@ impl Baseline {
 
     pub fn store(&self, workspace: &Dir) -> io::Result<()> {
         self.store_as(workspace, layout::BASELINE)
+    }
+
+    /// The same while others may do so too: they all hold the session's lock shared, and what each of them writes is right.
+    pub fn store_shared(&self, workspace: &Dir, tmp: &Dir) -> io::Result<()> {
+        let name = format!("baseline-{}", uuid::Uuid::new_v4().simple());
+        self.store_as(tmp, &name)?;
+        tmp.rename(&name, workspace, layout::BASELINE)
     }
 
     pub fn store_as(&self, workspace: &Dir, name: &str) -> io::Result<()> {

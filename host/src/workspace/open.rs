@@ -132,8 +132,12 @@ impl Opening {
         let with_links = self.extracts_links();
         let directories =
             extracted::needed_directories(&listing.entries, with_links, most.saturating_sub(files)).ok_or_else(|| {
-                let message = format!("The archive needs more than {most} files and directories (security.max_file_count).");
-                Failure::new(Class::Limit, "ZIP_BOMB_DETECTED", message).suggest("Raise the limit if you trust the archive.")
+                let named = self.source_path.display();
+                let message = format!(
+                    "{named} cannot be opened: it needs more than the {most} files and directories of security.max_file_count."
+                );
+                Failure::new(Class::Limit, "ZIP_BOMB_DETECTED", message)
+                    .suggest("If you trust the archive, raise that setting in config.json.")
             })?;
         self.draw(Usage { bytes, files: files + directories.len() as u64 })?;
         extracted::make_directories(&self.contents, directories)
@@ -179,7 +183,7 @@ impl Opening {
         check_room(&self.workspaces, &self.name)?;
         match rustix::fs::renameat_with(root, &self.hidden, root, directory, RenameFlags::NOREPLACE) {
             Ok(()) => {}
-            Err(rustix::io::Errno::EXIST) => return Err(collision(&self.name)),
+            Err(rustix::io::Errno::EXIST) => return Err(occupied(directory)),
             Err(error) => return Err(storage(error.into())),
         }
         drop(gate);
@@ -272,10 +276,10 @@ fn check_room(workspaces: &Workspaces, name: &str) -> Result<(), Failure> {
     let most = workspaces.settings().security.max_sessions;
     if known.len() as u64 >= most {
         return Err(Failure::limit(format!(
-            "{} sessions are open, and no more than {most} may be (security.max_sessions).",
+            "No more than {most} sessions may be open at once (security.max_sessions), and {} are.",
             known.len()
         ))
-        .suggest("Close one with zipfs_close."));
+        .suggest("Close one with zipfs_close, those nobody uses with zipfs_prune, or raise the limit."));
     }
     Ok(())
 }
@@ -283,6 +287,13 @@ fn check_room(workspaces: &Workspaces, name: &str) -> Result<(), Failure> {
 fn collision(name: &str) -> Failure {
     Failure::new(Class::Conflict, "NAME_COLLISION", format!("A session named {name:?} is already open."))
         .suggest("Use that session, close it, or choose another name.")
+}
+
+/// No session has the name, and yet there is something under it: what another program left must not get into a session.
+fn occupied(directory: &str) -> Failure {
+    let message = format!("There are remains of a session under the name {directory:?}.");
+    Failure::new(Class::Conflict, "NAME_COLLISION", message)
+        .suggest("Choose another name, or clear them away with zipfs_prune (with stale='3650d' it removes hardly anything else).")
 }
 
 /// A full disk is the user's to mend; anything else is ours to report.

@@ -7,6 +7,7 @@ use cap_std::fs::{Dir, MetadataExt};
 
 use super::baseline::{Recorded, Stat};
 use super::copy::checksum;
+use super::extracted::masked_mode;
 use super::links;
 use super::listing::{Change, Kind};
 use super::walk::walk;
@@ -31,6 +32,8 @@ pub struct Changes {
     /// Number and path of the entry; directories end in `/`.
     pub deleted: Vec<(u32, String)>,
     pub unchanged: u64,
+    /// Unchanged ones whose contents had to be read to know that.
+    pub reread: Vec<(u32, Stat)>,
     /// What programs outside put there and no archive can hold: links, devices, names that are not text.
     pub unpackable: Vec<String>,
 }
@@ -42,6 +45,21 @@ impl Changes {
 
     pub fn count(&self) -> u64 {
         (self.modified.len() + self.added.len() + self.deleted.len() + self.unpackable.len()) as u64
+    }
+
+    /// The first of them, for a message.
+    pub fn summary(&self) -> String {
+        const SHOWN: usize = 10;
+        let modified = self.modified.iter().map(|(_, found)| format!("{} (modified)", found.path));
+        let added = self.added.iter().map(|found| format!("{} (added)", found.label()));
+        let deleted = self.deleted.iter().map(|(_, label)| format!("{label} (deleted)"));
+        let odd = self.unpackable.iter().map(|path| format!("{path} (no file)"));
+        let mut some: Vec<String> = modified.chain(added).chain(deleted).chain(odd).take(SHOWN).collect();
+        let more = self.count() as usize - some.len();
+        if more > 0 {
+            some.push(format!("and {more} more"));
+        }
+        some.join(", ")
     }
 
     /// The same as orders for the driver.
@@ -92,11 +110,13 @@ pub fn compare(contents: &Dir, recorded: &[Recorded], taken: i64, with_links: bo
                 if found.kind == Kind::Directory {
                     continue;
                 }
-                let untouched = known.stat == Some(found.stat) && found.stat.is_settled_at(taken);
-                if untouched || has_same_contents(contents, &found, known)? {
+                if known.stat == Some(found.stat) && found.stat.is_settled_at(taken) {
                     changes.unchanged += u64::from(found.kind == Kind::File);
+                } else if has_same_contents(contents, &found, known)? {
+                    changes.unchanged += u64::from(found.kind == Kind::File);
+                    changes.reread.push((index, found.stat));
                 } else {
-                    changes.modified.push((index, found));
+                    changes.modified.push((index, Found { mode: mode_to_pack(&found, known), ..found }));
                 }
             }
             // Directories exist by what is in them; an empty one has to be said.
@@ -115,6 +135,15 @@ pub fn compare(contents: &Dir, recorded: &[Recorded], taken: i64, with_links: bo
     changes.added.sort_by(|a, b| a.path.cmp(&b.path));
     changes.deleted.sort_by(|a, b| a.1.cmp(&b.1));
     Ok(changes)
+}
+
+/// A mode that was cut down at extraction and left alone since goes back as the archive had it. Only what would run new contents as
+/// somebody else is dropped, as the kernel does when a file is written.
+fn mode_to_pack(found: &Found, known: &Recorded) -> u32 {
+    match known.entry.mode {
+        Some(mode) if found.mode == masked_mode(Some(mode), false) => mode & !0o6000,
+        _ => found.mode,
+    }
 }
 
 fn has_same_contents(contents: &Dir, found: &Found, known: &Recorded) -> io::Result<bool> {

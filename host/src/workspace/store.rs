@@ -124,10 +124,12 @@ impl Workspaces {
             if let Some(time) = lock::last_access(&dir) {
                 metadata.last_accessed_at = metadata::format_time(time);
             }
-            found.push(metadata);
+            // The copy of the archive is written once, at opening: it orders what was opened within the same second.
+            let copied = dir.metadata(layout::ORIGINAL).and_then(|copy| copy.modified()).map(|time| time.into_std()).ok();
+            found.push((copied, metadata));
         }
-        found.sort_by(|a, b| (&a.created_at, &a.id).cmp(&(&b.created_at, &b.id)));
-        Ok(found)
+        found.sort_by(|(a_copied, a), (b_copied, b)| (&a.created_at, a_copied, &a.id).cmp(&(&b.created_at, b_copied, &b.id)));
+        Ok(found.into_iter().map(|(_, metadata)| metadata).collect())
     }
 
     /// The session that `wanted` names, or the only one, locked. A sync that a crash interrupted is put right first.

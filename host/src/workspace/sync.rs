@@ -41,7 +41,13 @@ impl Syncing {
     /// Finds what changed, and makes sure that the source is still the archive we know. Blocks.
     pub fn begin(workspace: &Workspace, force: bool, backup_depth: u32) -> Result<Syncing, Failure> {
         let source_path = workspace.metadata.source_path.clone();
-        let source = open_source_ambient(&source_path)?;
+        let source = open_source_ambient(&source_path).map_err(|failure| {
+            let kept = workspace.path.join(super::layout::ORIGINAL);
+            failure.suggest(format!(
+                "The workspace is untouched. Put the archive back (as it was first opened it is {}), then sync with force=true.",
+                kept.display()
+            ))
+        })?;
         let metadata = source.metadata().map_err(|error| failed(&source_path, &format!("the archive cannot be read: {error}")))?;
         let identity = Identity::of(&metadata);
         let hash = copy::hash(&source).map_err(|error| failed(&source_path, &format!("the archive cannot be read: {error}")))?;
@@ -136,6 +142,11 @@ impl Syncing {
         Ok(Arc::new(file.into_std()))
     }
 
+    /// A sync that failed before the archive was touched.
+    pub fn failed(&self, why: &str) -> Failure {
+        failed(&self.source_path, why)
+    }
+
     /// Ends a sync that failed, as recovery would: back to what was, or forward if the new archive had already taken its place.
     pub fn abandon(&self, workspace: &mut Workspace) {
         if let Err(error) = recover::finish_interrupted_sync(workspace) {
@@ -168,11 +179,28 @@ impl Identity {
 
 /// The workspace against its own baseline. Blocks.
 pub fn compare(workspace: &Workspace) -> Result<(Baseline, Changes), Failure> {
-    let baseline = Baseline::load(&workspace.dir)
-        .map_err(|error| Failure::internal(format!("What the archive held is not known any more: {error}.")))?;
+    let baseline = Baseline::load(&workspace.dir).map_err(|error| {
+        Failure::internal(format!("What the archive held is not known any more: {error}.")).suggest(format!(
+            "The files are in {}: save what you need, close the session with sync=false and open the archive anew.",
+            workspace.contents_path().display()
+        ))
+    })?;
     let changes =
         status::compare(&workspace.contents, &baseline.entries, baseline.taken, workspace.metadata.links).map_err(unreadable)?;
     Ok((baseline, changes))
+}
+
+/// The same for those who only look, under the shared lock. What had to be read to be found unchanged is noted, so that asking again
+/// costs a walk that stats. Blocks.
+pub fn compare_and_settle(workspace: &Workspace) -> Result<Changes, Failure> {
+    let began = clock();
+    let (mut baseline, changes) = compare(workspace)?;
+    if baseline.settle(&changes, began)
+        && let Err(error) = workspace.tmp().and_then(|tmp| baseline.store_shared(&workspace.dir, &tmp))
+    {
+        tracing::debug!(%error, "the baseline was not settled; the next comparison reads the same files");
+    }
+    Ok(changes)
 }
 
 fn unreadable(error: std::io::Error) -> Failure {

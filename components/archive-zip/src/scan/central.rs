@@ -6,10 +6,12 @@ use super::kind::judge_kind;
 use crate::bytes::{Bytes, Window};
 use crate::contract::{Entry, EntryKind, Error};
 use crate::extra::{Facts, Numbers};
-use crate::failure::{invalid, quoted};
+use crate::failure::{invalid, quoted, unsupported};
 use crate::fields::{CENTRAL_LEN, CENTRAL_SIGNATURE, flag, method, u16_at, u32_at};
 use crate::names::read_name;
 use crate::time::from_dos;
+
+const REWRITE: &str = "Extract it with another program and pack it again, stored or deflated.";
 
 /// Reads all records. Places in the file of the entries are set, their spans are not yet known.
 pub fn read_all<B: Bytes + ?Sized>(window: &mut Window<B>, end: &End) -> Result<Vec<Record>, Error> {
@@ -49,7 +51,7 @@ pub fn read_record(record: &[u8], shift: u64) -> Result<Record, Error> {
     let facts = Facts::read(&record[CENTRAL_LEN + name_len..extra_end])
         .map_err(|error| said(&format!("cannot be read: {}", error.message)))?;
     let (flags, method) = (u16_at(record, 8), u16_at(record, 10));
-    check_readable(flags, method, &facts).map_err(|why| said(&why))?;
+    check_readable(flags, method, &facts).map_err(|(why, next)| unsupported(format!("entry {} {why}", quoted(raw_name)), next))?;
     if facts.zip64_differs {
         return Err(said("has two different zip64 fields, so its size can be read in two ways"));
     }
@@ -88,16 +90,18 @@ pub fn read_record(record: &[u8], shift: u64) -> Result<Record, Error> {
     Ok(Record { entry, flags, oddities: name.oddities, central_at: 0, central_len: record.len() })
 }
 
-fn check_readable(flags: u16, method: u16, facts: &Facts) -> Result<(), String> {
+/// The error says what the entry needs and what its owner can do about it.
+fn check_readable(flags: u16, method: u16, facts: &Facts) -> Result<(), (String, &'static str)> {
     let encrypted = flag::ENCRYPTED | flag::STRONG_ENCRYPTION | flag::MASKED_HEADERS;
     if flags & encrypted != 0 || method == method::AES || facts.encrypted {
-        return Err("is encrypted, which is not supported".into());
+        let next = "Decrypt the archive with another program first, and open the result.";
+        return Err(("is encrypted, which is not supported".into(), next));
     }
     if flags & flag::PATCH != 0 {
-        return Err("is a patch for another file, which is not supported".into());
+        return Err(("is a patch for another file, which is not supported".into(), REWRITE));
     }
     if !matches!(method, method::STORED | method::DEFLATED) {
-        return Err(format!("is compressed with method {method}, which is not supported"));
+        return Err((format!("is compressed with method {method}, which is not supported"), REWRITE));
     }
     Ok(())
 }

@@ -30,7 +30,11 @@ impl Filter {
         if !glob.ends_with('/') {
             set.add(build(&from_root)?);
         }
-        set.add(build(&format!("{from_root}/**"))?);
+        // A pattern such as `docs/*` is about the files it fits; only a plain name or a slash at the end speaks of a directory.
+        let last = bare.rsplit('/').next().unwrap_or(bare);
+        if glob.ends_with('/') || !last.contains(['*', '?', '[', '{']) {
+            set.add(build(&format!("{from_root}/**"))?);
+        }
         Ok(Filter(Some(set.build().map_err(|error| invalid(error.to_string()))?)))
     }
 
@@ -82,6 +86,9 @@ mod tests {
             ("[ab].x", &["a.x"], &["c.x"]),
             (".*", &[".env", "x/.env"], &["a"]),
             ("./a/*.x", &["a/b.x"], &["b/a/b.x"]),
+            ("docs/*", &["docs/a"], &["docs/x/y"]),
+            ("docs/**", &["docs/a", "docs/x/y"], &["docs"]),
+            ("*.app/", &["x.app/a", "y/x.app/b/c"], &["x.app"]),
         ];
         for (glob, yes, no) in table {
             let filter = Filter::new(Some(glob)).unwrap();

@@ -20,6 +20,7 @@ pub fn tool() -> Tool {
 }
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct Arguments {
     /// Whether to write changes to the archive before closing.
     sync: Option<bool>,

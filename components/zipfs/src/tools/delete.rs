@@ -18,6 +18,7 @@ pub fn tool() -> Tool {
 }
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct Arguments {
     /// The file or directory, relative to the root of the archive.
     path: PathArgument,
@@ -41,7 +42,7 @@ fn delete(arguments: Arguments) -> Result<Deleted, Error> {
     }
     let workspace = fs::workspace()?;
     // A link is deleted as a link: where it leads does not matter.
-    let found = workspace.stat(path.as_str()).map_err(|error| lookup::missing(error).at(&path))?;
+    let found = workspace.stat(path.as_str()).map_err(|error| lookup::not_there(error, &path))?;
     if found.kind != Kind::Dir {
         workspace.remove_file(path.as_str()).map_err(|error| error.at(&path))?;
     } else if arguments.recursive {

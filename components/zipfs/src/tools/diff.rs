@@ -29,6 +29,7 @@ pub fn tool() -> Tool {
 }
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct Arguments {
     /// The file or directory whose changes to show, relative to the root of the archive; '/' is the root.
     #[serde(default)]

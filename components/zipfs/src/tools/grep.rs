@@ -40,6 +40,7 @@ pub fn tool() -> Tool {
 }
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct Arguments {
     /// The regular expression. A line is searched without its end; '^' and '$' are the ends of the line.
     pattern: String,

@@ -28,6 +28,7 @@ pub fn tool() -> Tool {
 }
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct Arguments {
     /// The file, relative to the root of the archive.
     path: PathArgument,

@@ -21,6 +21,7 @@ pub fn tool() -> Tool {
 }
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct Arguments {
     /// Overwrite the archive even if somebody else changed it.
     #[serde(default)]

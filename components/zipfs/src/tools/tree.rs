@@ -19,6 +19,7 @@ pub fn tool() -> Tool {
 }
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct Arguments {
     /// The directory, relative to the root of the archive; '/' is the root.
     #[serde(default)]

@@ -18,6 +18,7 @@ pub fn tool() -> Tool {
 }
 
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct Arguments {
     /// The file, relative to the root of the archive.
     path: PathArgument,
@@ -45,15 +46,19 @@ struct Written {
 fn write(arguments: Arguments) -> Result<Written, Error> {
     let path = arguments.path.check()?;
     let bytes = arguments.encoding.decode(arguments.content)?;
-    let Some(parent) = path.parent() else { return Err(IoError::IsDir.at(&path)) };
+    let Some(parent) = path.parent() else { return Err(is_directory(&path)) };
     let workspace = fs::workspace()?;
     refuse_what_cannot_be_replaced(&workspace, &path)?;
     let mut made = Vec::new();
     if !parent.is_root() {
         match workspace.stat_target(parent.as_str()) {
             Ok(found) if found.kind == Kind::Dir => {}
-            Ok(_) => return Err(IoError::NotDir.at(&path)),
+            Ok(_) => return Err(goes_through_a_file(&path)),
             Err(IoError::NotFound) if arguments.create_dirs => made = create_directories(&workspace, &parent)?,
+            Err(IoError::NotFound) => {
+                return Err(IoError::NotFound.at(&parent).suggest("With create_dirs=true it is made."));
+            }
+            Err(IoError::NotDir) => return Err(goes_through_a_file(&path)),
             Err(error) => return Err(error.at(&parent)),
         }
     }
@@ -78,12 +83,23 @@ fn refuse_what_cannot_be_replaced(workspace: &Dir, path: &WorkspacePath) -> Resu
     };
     match kind {
         Ok(Kind::File) | Err(IoError::NotFound) => Ok(()),
-        Ok(Kind::Dir) => Err(IoError::IsDir.at(path)),
+        Ok(Kind::Dir) => Err(is_directory(path)),
         Ok(Kind::Symlink | Kind::Other) => {
             Err(Error::invalid("INVALID_PARAMS", format!("'{path}' is neither a file nor a directory.")))
         }
+        Err(IoError::NotDir) => Err(goes_through_a_file(path)),
         Err(error) => Err(error.at(path)),
     }
+}
+
+fn is_directory(path: &WorkspacePath) -> Error {
+    let next = if path.is_root() { "Name a file in it." } else { "Name a file in it, or delete it first with zipfs_delete." };
+    IoError::IsDir.at(path).suggest(next)
+}
+
+fn goes_through_a_file(path: &WorkspacePath) -> Error {
+    Error::invalid("INVALID_PARAMS", format!("'{path}' cannot be written: a file is where one of its directories would be."))
+        .suggest("Choose another path, or delete that file first with zipfs_delete.")
 }
 
 /// Makes a directory and those above it, and returns those that were not there. What another call makes meanwhile is as good as

@@ -192,7 +192,9 @@ fn told(path: &str, error: io::Error) -> Error {
         Kind::IsADirectory => Failure::invalid(format!("{path:?} is a directory.")),
         Kind::PermissionDenied => Failure::new(Class::Forbidden, "PATH_TRAVERSAL", format!("{path:?} may not be used.")),
         Kind::QuotaExceeded | Kind::StorageFull => {
-            Failure::limit("The session's quota, or the disk, is full.").suggest("Delete files that are not needed.")
+            let settings = "security.max_extracted_size_bytes, security.max_file_count, security.max_total_disk_bytes";
+            Failure::limit(format!("There is no room for {path:?}: the session's quota ({settings}) or the disk is full."))
+                .suggest("Delete files that are not needed, or raise the limit.")
         }
         Kind::InvalidFilename => Failure::invalid(format!("{path:?} has a name that is too long.")),
         _ => Failure::internal(format!("{path:?} cannot be written: {error}.")),

@@ -74,12 +74,12 @@ impl Host for Guest {
             None => return Ok(Err(no_session())),
         };
         let (session, compared) = blocking(move || {
-            let compared = sync::compare(&session);
+            let compared = sync::compare_and_settle(&session);
             (session, compared)
         })
         .await?;
         self.call.workspace = Some(session);
-        Ok(compared.map(|(_, changes)| told(&changes)).map_err(Error::from))
+        Ok(compared.map(|changes| told(&changes)).map_err(Error::from))
     }
 
     async fn sync(&mut self, force: bool, dry_run: bool) -> Result<Result<Synced, Error>> {
