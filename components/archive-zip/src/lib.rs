@@ -2,6 +2,7 @@
 //! tests run natively; `driver` joins it to the contract and `workspace` to WASI, in the component only.
 #![deny(unsafe_code)]
 
+mod ambiguity;
 pub mod bytes;
 pub mod contract;
 mod crc;

@@ -8,8 +8,8 @@ use zipfs_archive_zip::extract::extract;
 use zipfs_archive_zip::pack::pack;
 use zipfs_archive_zip::scan::{NO_LIMITS, scan};
 
-use crate::made::{Made, archive, deflated, field, stored, zip};
 use crate::memory::{Files, Staged, listing, open, packed};
+use zipfs_test_archives::made::{Made, archive, deflated, field, stored, zip};
 
 fn add(path: &str) -> Change {
     Change::Add(NewEntry { path: path.into(), kind: EntryKind::File, modified: 1_700_000_001, mode: 0o640 })
