@@ -113,11 +113,13 @@ pub fn compare(contents: &Dir, recorded: &[Recorded], taken: i64) -> io::Result<
 }
 
 fn has_same_contents(contents: &Dir, found: &Found, known: &Recorded) -> io::Result<bool> {
-    if found.stat.size != known.entry.size {
+    // What was extracted may be smaller than declared; then its own size counts.
+    let expected = known.stat.map_or(known.entry.size, |stat| stat.size);
+    if found.stat.size != expected {
         return Ok(false);
     }
     let (crc, size) = checksum(contents.open(&found.path)?)?;
-    Ok(crc == known.entry.crc32 && size == known.entry.size)
+    Ok(crc == known.entry.crc32 && size == expected)
 }
 
 /// Everything in the workspace that an archive can hold, and the names of the rest.
