@@ -8,7 +8,7 @@ pub mod contract;
 mod crc;
 #[cfg(target_family = "wasm")]
 mod driver;
-mod extra;
+pub mod extra;
 pub mod extract;
 mod failure;
 mod fields;

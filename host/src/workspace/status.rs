@@ -147,14 +147,16 @@ fn mode_to_pack(found: &Found, known: &Recorded) -> u32 {
 }
 
 fn has_same_contents(contents: &Dir, found: &Found, known: &Recorded) -> io::Result<bool> {
-    if found.stat.size != known.entry.size {
+    // What was extracted may be smaller than declared; then its own size counts.
+    let expected = known.stat.map_or(known.entry.size, |stat| stat.size);
+    if found.stat.size != expected {
         return Ok(false);
     }
     let (crc, size) = match found.kind {
         Kind::Symlink => checksum(contents.read_link_contents(&found.path)?.as_os_str().as_encoded_bytes())?,
         _ => checksum(contents.open(&found.path)?)?,
     };
-    Ok(crc == known.entry.crc32 && size == known.entry.size)
+    Ok(crc == known.entry.crc32 && size == expected)
 }
 
 fn is_safe_link(contents: &Dir, path: &str) -> bool {
