@@ -1,6 +1,7 @@
 //! What is measured, one file each. A new measurement is a file here and a line in `ALL`.
 
 mod call;
+mod command;
 mod pipelined;
 mod read;
 mod start;
@@ -23,7 +24,7 @@ pub struct Measure {
 }
 
 /// In the order in which they run.
-pub const ALL: &[Measure] = &[call::MEASURE, read::MEASURE, start::MEASURE, pipelined::MEASURE];
+pub const ALL: &[Measure] = &[call::MEASURE, read::MEASURE, start::MEASURE, command::MEASURE, pipelined::MEASURE];
 
 /// What came of a measurement.
 pub struct Finding {

@@ -24,6 +24,8 @@ pub enum Role {
     Native,
     /// The reference server for files, in TypeScript.
     TypeScript,
+    /// A program that lists archives without opening a session.
+    Lister,
     /// Two pipes and no server.
     Floor,
 }
