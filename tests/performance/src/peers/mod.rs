@@ -25,6 +25,8 @@ pub enum Role {
     Native,
     /// The reference server for files, in TypeScript.
     TypeScript,
+    /// A program that lists archives without opening a session.
+    Lister,
     /// Two pipes and no server.
     Floor,
     /// Info-ZIP's, where archives are unpacked.
