@@ -25,3 +25,8 @@ bench *arguments:
     cargo build --release
     CARGO_ENCODED_RUSTFLAGS=-Ctarget-feature=+simd128 cargo build --package zipfs-guests --example noop --target wasm32-wasip2 --profile guest --target-dir target/guests
     cargo run --release --package zipfs-bench -- --noop target/guests/wasm32-wasip2/guest/examples/noop.wasm {{arguments}}
+
+# Looks for inputs that break the zip driver: `just fuzz scan 600`; the others are `names` and `repack`. Needs nightly and cargo-fuzz.
+fuzz target="scan" seconds="300":
+    mkdir -p components/archive-zip/fuzz/corpus/{{target}}
+    cd components/archive-zip && cargo +nightly fuzz run {{target}} fuzz/corpus/{{target}} $(ls -d fuzz/seeds/{{target}} 2>/dev/null) -- -dict=fuzz/zip.dict -max_len=16384 -max_total_time={{seconds}}

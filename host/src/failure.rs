@@ -69,12 +69,13 @@ impl Failure {
         self
     }
 
-    /// The exit code of a command that ends in this failure: 3 conflict, 4 no such session, 5 security, 1 the rest.
+    /// The exit code of a command that ends in this failure: 2 misused, 3 conflict, 4 no such session, 5 security, 1 the rest.
     pub fn exit_code(&self) -> u8 {
         match &*self.code {
             "SESSION_NOT_FOUND" | "AMBIGUOUS_SESSION" | "NO_SESSIONS" => 4,
             "ZIP_BOMB_DETECTED" | "PATH_TRAVERSAL" => 5,
             "CONFLICT_DETECTED" => 3,
+            "USAGE" => 2,
             "NAME_COLLISION" => 1,
             _ => self.class.exit_code(),
         }

@@ -32,6 +32,7 @@ mod demo;
 mod files;
 mod golden;
 mod grep;
+mod links;
 mod names;
 mod open;
 mod prune;

@@ -1,5 +1,6 @@
 //! Every limit that a person can set, with a test that shows it holds.
 
+mod deadlines;
 mod parts;
 mod quota;
 mod results;

@@ -52,8 +52,8 @@ fn two_processes_share_one_quota() {
     let session = server.open(&Archive::of(&[("a.txt", "1")]));
     session.call("zipfs_write", json!({"path": "one", "content": "x".repeat(700 << 10)})).value();
     let arguments = json!({"path": "two", "content": "x".repeat(50 << 10)}).to_string();
-    server.cli().ok(&["call", "zipfs_write", "--args", &arguments]);
+    server.cli().ok(&["call", "zipfs_write", "--json", &arguments]);
     let larger = json!({"path": "three", "content": "x".repeat(100 << 10)}).to_string();
-    server.cli().ok(&["call", "zipfs_write", "--args", &larger]);
+    server.cli().ok(&["call", "zipfs_write", "--json", &larger]);
     session.call("zipfs_write", json!({"path": "four", "content": "x".repeat(300 << 10)})).fails("LIMIT_EXCEEDED");
 }

@@ -1,5 +1,6 @@
 //! What cannot happen.
 
 mod admission;
+mod archives;
 mod hostile;
 mod paths;

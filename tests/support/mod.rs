@@ -7,6 +7,7 @@ mod process;
 mod programs;
 mod raw_zip;
 mod server;
+mod terminal;
 
 pub use archive::{Archive, zip};
 pub use cli::Zipfs;
@@ -15,3 +16,4 @@ pub use process::Process;
 pub use programs::{have, python, run};
 pub use raw_zip::{Part, RawEntry, field, raw_entries, raw_zip};
 pub use server::{Reply, Server, Session};
+pub use terminal::{Terminal, is_installed};

@@ -7,8 +7,17 @@ pub struct Process(pub u32);
 impl Process {
     /// Resident memory in bytes.
     pub fn memory(self) -> u64 {
+        self.status("VmRSS:")
+    }
+
+    /// The most resident memory there ever was, in bytes.
+    pub fn peak_memory(self) -> u64 {
+        self.status("VmHWM:")
+    }
+
+    fn status(self, name: &str) -> u64 {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.0)).expect("the process lives");
-        let line = status.lines().find(|line| line.starts_with("VmRSS:")).expect("VmRSS");
+        let line = status.lines().find(|line| line.starts_with(name)).expect("the field");
         line.split_whitespace().nth(1).and_then(|number| number.parse::<u64>().ok()).expect("a number") * 1024
     }
 

@@ -1,7 +1,8 @@
 //! Extra fields of a header: what they tell about sizes, names and times, and which may survive new contents.
 
+use crate::ambiguity::Ambiguity;
 use crate::contract::Error;
-use crate::failure::invalid;
+use crate::failure::{ambiguous, invalid};
 use crate::fields::{IN_ZIP64, u16_at, u32_at, u64_at};
 use crate::time;
 
@@ -119,7 +120,7 @@ impl Numbers {
             rest = left;
         }
         if !rest.is_empty() && !wide.agrees_by_position(body, known) {
-            return Err(invalid("a zip64 field has numbers that contradict the header (sizes can be read in two ways)"));
+            return Err(ambiguous(Ambiguity::Size, "a zip64 field has numbers that contradict the header"));
         }
         Ok(wide)
     }
@@ -132,7 +133,7 @@ impl Numbers {
 }
 
 fn too_short() -> Error {
-    invalid("a zip64 field is too short for the numbers that the header refers to it")
+    ambiguous(Ambiguity::Size, "a zip64 field is too short for the numbers that the header refers to it")
 }
 
 /// The fields that stay true when an entry gets new contents, and whether one with a time was among those that do not. Sizes,

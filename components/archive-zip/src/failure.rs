@@ -1,5 +1,6 @@
 //! The errors of the driver, each made in one place so that code and class always go together.
 
+use crate::ambiguity::Ambiguity;
 use crate::contract::{Error, ErrorClass};
 
 /// The archive cannot be read, or can be read in two ways.
@@ -10,6 +11,11 @@ pub fn invalid(message: impl Into<String>) -> Error {
 /// The archive is well formed and uses what this driver cannot do: encryption, other methods, several parts.
 pub fn unsupported(message: impl Into<String>, next: &str) -> Error {
     suggesting(next, error(ErrorClass::Invalid, "ZIP_INVALID", message))
+}
+
+/// The archive can be read in two ways, of this kind.
+pub fn ambiguous(kind: Ambiguity, message: impl std::fmt::Display) -> Error {
+    invalid(kind.says(message))
 }
 
 /// A name leads outside of the workspace, or tries to look as if it did not.

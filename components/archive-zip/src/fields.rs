@@ -15,6 +15,8 @@ pub fn u64_at(bytes: &[u8], at: usize) -> u64 {
 /// The flag bits of an entry that mean something to us.
 pub mod flag {
     pub const ENCRYPTED: u16 = 1 << 0;
+    /// For LZMA only: a mark ends the contents, not their size.
+    pub const LZMA_END_MARK: u16 = 1 << 1;
     /// Sizes and checksum follow the contents.
     pub const DESCRIPTOR: u16 = 1 << 3;
     pub const PATCH: u16 = 1 << 5;
@@ -28,7 +30,17 @@ pub mod flag {
 pub mod method {
     pub const STORED: u16 = 0;
     pub const DEFLATED: u16 = 8;
+    pub const DEFLATE64: u16 = 9;
+    pub const BZIP2: u16 = 12;
+    pub const LZMA: u16 = 14;
+    pub const ZSTD: u16 = 93;
+    pub const XZ: u16 = 95;
     pub const AES: u16 = 99;
+
+    /// Whether contents compressed by `method` can be unpacked.
+    pub fn is_readable(method: u16) -> bool {
+        matches!(method, STORED | DEFLATED | DEFLATE64 | BZIP2 | LZMA | ZSTD | XZ)
+    }
 }
 
 /// A 32-bit field with this value may stand for a 64-bit one elsewhere.

@@ -2,12 +2,13 @@
 //! tests run natively; `driver` joins it to the contract and `workspace` to WASI, in the component only.
 #![deny(unsafe_code)]
 
+mod ambiguity;
 pub mod bytes;
 pub mod contract;
 mod crc;
 #[cfg(target_family = "wasm")]
 mod driver;
-mod extra;
+pub mod extra;
 pub mod extract;
 mod failure;
 mod fields;

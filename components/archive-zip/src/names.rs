@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
+use crate::ambiguity::Ambiguity;
 use crate::contract::Error;
 use crate::crc::crc32;
 use crate::extra::Facts;
-use crate::failure::{invalid, quoted, traversal, unholdable};
+use crate::failure::{ambiguous, invalid, quoted, traversal, unholdable};
 use crate::oddities::Oddities;
 
 /// The longest name of a file on every filesystem we extract to. Test: `names_that_no_filesystem_holds`.
@@ -28,7 +29,7 @@ pub struct Name {
 /// Reads and judges a name. `is_utf8` is the entry's flag; `facts` may hold a Unicode name of its own.
 pub fn read_name(raw: &[u8], is_utf8: bool, facts: &Facts) -> Result<Name, Error> {
     if facts.unicode_path_differs {
-        return Err(invalid(format!("entry {} has two Unicode names", quoted(raw))));
+        return Err(ambiguous(Ambiguity::Name, format!("entry {} has two Unicode names", quoted(raw))));
     }
     let mut oddities = Oddities::default();
     let plain = decode(raw, is_utf8)?;
@@ -39,21 +40,24 @@ pub fn read_name(raw: &[u8], is_utf8: bool, facts: &Facts) -> Result<Name, Error
             plain
         }
         Some(UnicodePath::Name(name)) if is_utf8 && name != plain => {
-            return Err(invalid(format!(
-                "entry {} has a different name {} in its extra field",
-                quoted(raw),
-                quoted(name.as_bytes())
-            )));
+            let other = quoted(name.as_bytes());
+            return Err(ambiguous(
+                Ambiguity::Name,
+                format!("entry {} has a different name {other} in its extra field", quoted(raw)),
+            ));
         }
         Some(UnicodePath::Name(name)) => {
             // A reader that does not know the field sees the other name: that one may not lead outside either.
             judge(&plain, &mut Oddities::default())?;
             if plain.ends_with('/') != name.ends_with('/') {
-                return Err(invalid(format!("entry {} is a directory by one of its names and a file by the other", quoted(raw))));
+                let what = format!("entry {} is a directory by one of its names and a file by the other", quoted(raw));
+                return Err(ambiguous(Ambiguity::Kind, what));
             }
             name
         }
-        Some(UnicodePath::Broken) => return Err(invalid(format!("the Unicode name of entry {} is not UTF-8", quoted(raw)))),
+        Some(UnicodePath::Broken) => {
+            return Err(ambiguous(Ambiguity::Name, format!("the Unicode name of entry {} is not UTF-8", quoted(raw))));
+        }
     };
     let (path, is_directory) = judge(&chosen, &mut oddities)?;
     Ok(Name { path: path.to_owned(), is_directory, oddities })
@@ -63,7 +67,7 @@ pub fn read_name(raw: &[u8], is_utf8: bool, facts: &Facts) -> Result<Name, Error
 fn decode(raw: &[u8], is_utf8: bool) -> Result<Cow<'_, str>, Error> {
     match std::str::from_utf8(raw) {
         Ok(text) => Ok(text.into()),
-        Err(_) if is_utf8 => Err(invalid(format!("entry {} is marked as UTF-8 and is not", quoted(raw)))),
+        Err(_) if is_utf8 => Err(ambiguous(Ambiguity::Name, format!("entry {} is marked as UTF-8 and is not", quoted(raw)))),
         Err(_) => Ok(raw.iter().map(|&byte| cp437(byte)).collect()),
     }
 }
@@ -102,7 +106,7 @@ fn judge<'a>(name: &'a str, oddities: &mut Oddities) -> Result<(&'a str, bool), 
         return Err(invalid("an entry has no name"));
     }
     if bytes.iter().any(|byte| byte.is_ascii_control()) {
-        return refuse("has a control character in its name, which could hide where it leads");
+        return refuse(&Ambiguity::SpecialBytes.says("has a control character in its name, which could hide where it leads"));
     }
     if matches!(bytes[0], b'/' | b'\\') {
         return refuse("has an absolute path");
@@ -123,10 +127,8 @@ fn judge<'a>(name: &'a str, oddities: &mut Oddities) -> Result<(&'a str, bool), 
     let mut depth = 0;
     for component in path.split('/') {
         if matches!(component, "" | ".") {
-            return Err(invalid(format!(
-                "entry {} has an empty or `.` component, so its path can be read in two ways",
-                quoted(bytes)
-            )));
+            let what = format!("entry {} has an empty or `.` component, so its path can be read in two ways", quoted(bytes));
+            return Err(ambiguous(Ambiguity::Spelling, what));
         }
         if component.len() > MAX_COMPONENT {
             return Err(unholdable(format!("entry {} has a component of more than {MAX_COMPONENT} bytes", quoted(bytes))));

@@ -11,7 +11,7 @@ impl Oddities {
     pub const BACKSLASH: Self = Self(1);
     pub const WINDOWS_NAME: Self = Self(2);
     pub const STALE_UNICODE_NAME: Self = Self(4);
-    pub const OTHER_CASE: Self = Self(8);
+    pub const FOLDED: Self = Self(8);
     pub const DESCRIPTOR: Self = Self(16);
     pub const SECOND_ZIP64: Self = Self(32);
 
@@ -27,6 +27,10 @@ impl Oddities {
         self.0 & other.0 != 0
     }
 }
+
+/// Ambiguity B4. On such a filesystem the second of them cannot be extracted, and the archive is refused then.
+const FOLDED_NAME: &str = "a name that some filesystems take for that of another, since they differ only in letter case or in how accents \
+                           are encoded (ambiguity B4, letter case)";
 
 /// Things about the archive as a whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -60,7 +64,7 @@ pub fn warnings(layout: &Layout, records: &[Record]) -> Vec<String> {
         (Oddities::BACKSLASH, "a backslash in the name, which is kept as a part of the name and separates nothing"),
         (Oddities::WINDOWS_NAME, "a name that Windows reserves"),
         (Oddities::STALE_UNICODE_NAME, "a Unicode name made for another name, which is ignored"),
-        (Oddities::OTHER_CASE, "a name that differs from another only in upper and lower case"),
+        (Oddities::FOLDED, FOLDED_NAME),
         (Oddities::DESCRIPTOR, "other sizes behind its contents than in the directory, which is right"),
         (Oddities::SECOND_ZIP64, "a second zip64 field, which is ignored"),
     ] {

@@ -30,6 +30,8 @@ pub trait Contents {
     type File;
     /// Opens a regular file and says how large it is. Links are not followed.
     fn open(&mut self, path: &str) -> Result<(Self::File, u64), Error>;
+    /// What a link says. It is not followed.
+    fn read_link(&mut self, path: &str) -> Result<String, Error>;
     /// Reads up to `len` bytes; none only at the end.
     fn read(&mut self, file: &Self::File, offset: u64, len: u32) -> Result<Vec<u8>, Error>;
 }

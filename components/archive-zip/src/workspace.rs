@@ -112,6 +112,10 @@ impl Contents for Workspace {
             .map_err(|code| reading(code, path))
     }
 
+    fn read_link(&mut self, path: &str) -> Result<String, Error> {
+        self.parent(path).and_then(|(directory, name)| directory.readlink_at(name)).map_err(|code| reading(code, path))
+    }
+
     fn read(&mut self, file: &Descriptor, offset: u64, len: u32) -> Result<Vec<u8>, Error> {
         file.read(u64::from(len), offset).map(|(bytes, _)| bytes).map_err(|code| reading(code, "a file"))
     }

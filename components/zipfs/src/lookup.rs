@@ -26,10 +26,10 @@ pub fn not_there(error: IoError, path: &WorkspacePath) -> Error {
     }
 }
 
-/// What a directory holds, as the tools show it: files and directories, sorted by name. Links and pipes are left out.
+/// What a directory holds, as the tools show it: files, directories and links, sorted by name. Pipes and devices are left out.
 pub fn list(dir: &Dir) -> IoResult<Vec<Entry>> {
     let mut entries = dir.read_dir()?;
-    entries.retain(|entry| matches!(entry.kind, Kind::File | Kind::Dir));
+    entries.retain(|entry| entry.kind != Kind::Other);
     entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
     Ok(entries)
 }

@@ -44,7 +44,7 @@ pub async fn run(args: &Args) -> Result<(), Failure> {
     let settings = demo_settings();
     let text = serde_json::to_vec_pretty(&settings).map_err(|error| failed(&error))?;
     std::fs::write(data.join("config.json"), text).map_err(|error| failed(&error))?;
-    let gate = Gate::open(Config { data: DataDir::at(&data), settings }, Shape::Command).await?;
+    let gate = Gate::open(Config::with(DataDir::at(&data), settings), Shape::Command).await?;
 
     let archive = place.path().join("report.zip");
     make_sample(&gate, place.path(), &archive).await?;

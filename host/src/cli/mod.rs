@@ -1,51 +1,143 @@
-//! What a person types.
+//! What a person types. A command turns it into calls at the gate and shows the answer; none goes round the gate.
 
 mod args;
 mod call;
+mod close;
+mod columns;
+mod complete;
+mod completion;
 mod connect;
+mod console;
+mod delete;
 mod demo;
+mod diff;
+mod doctor;
+mod fields;
+mod form;
+mod grep;
+mod ls;
+mod man;
 mod mcp;
+mod open;
 mod output;
+mod path;
 mod plugin;
+mod progress;
+mod prune;
+mod read;
+mod sessions;
+mod size;
+mod status;
+mod sync;
+mod target;
+mod tools;
+mod tree;
+mod wording;
+mod words;
+mod write;
 
 use std::process::ExitCode;
 
 use clap::Parser;
+use serde_json::json;
 
 use crate::config::Config;
 use crate::failure::Failure;
 use args::{Args, Command};
+use console::{Console, misused};
 
 /// Runs the program. The exit code says what kind of end it was: 0 well, 1 failed, 2 misused, 3 conflict, 4 no such session,
 /// 5 refused for safety.
 pub fn main() -> ExitCode {
-    let args = Args::parse();
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(error) => return refuse(&error),
+    };
     start_log();
-    // Two threads at least: one call that waits in the kernel must not keep the next from being read.
-    let threads = std::thread::available_parallelism().map_or(2, |cores| cores.get().clamp(2, 8));
-    let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build() {
+    let runtime = match runtime(&args.command) {
         Ok(runtime) => runtime,
         Err(error) => return output::fail(&Failure::internal(format!("No runtime: {error}.")), args.json),
     };
     let ended = runtime.block_on(run(&args));
     // Calls that are stuck in the kernel do not keep the process.
     runtime.shutdown_background();
-    match ended {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => output::fail(&failure, args.json),
+    ended.unwrap_or_else(|failure| output::fail(&failure, args.json))
+}
+
+async fn run(args: &Args) -> Result<ExitCode, Failure> {
+    // The configuration is read only by what needs it: help with a wrong one must not fail because of it.
+    let console = || Config::load().map(|config| Console::new(args, config));
+    match &args.command {
+        Command::Open(command) => open::run(&mut console()?, command).await,
+        Command::Close(command) => close::run(&mut console()?, command).await,
+        Command::Sessions => sessions::run(&console()?).await,
+        Command::Prune(command) => prune::run(&console()?, command).await,
+        Command::Ls(command) => ls::run(&console()?, command).await,
+        Command::Tree(command) => tree::run(&console()?, command).await,
+        Command::Read(command) => read::run(&console()?, command).await,
+        Command::Write(command) => write::run(&console()?, command).await,
+        Command::Delete(command) => delete::run(&console()?, command).await,
+        Command::Grep(command) => grep::run(&console()?, command).await,
+        Command::Sync(command) => sync::run(&console()?, command).await,
+        Command::Status(command) => status::run(&console()?, command).await,
+        Command::Path(command) => path::run(&console()?, command).await,
+        Command::Diff(command) => diff::run(&console()?, command).await,
+        Command::Call(command) => call::run(&console()?, command).await,
+        Command::Tools(command) => tools::run(&console()?, command).await,
+        Command::Plugin(command) => plugin::run(&console()?, command).await,
+        Command::Mcp => mcp::run(Config::load()?).await,
+        Command::Connect => connect::run(args),
+        Command::Demo => demo::run(args).await,
+        Command::Completion(command) => completion::run(command),
+        Command::Version => version(args.json),
+        Command::Man(command) => man::run(command),
+        Command::Doctor => return doctor::run(args).await,
+        Command::Complete(command) => return complete::run(command).await,
+    }
+    .map(|()| ExitCode::SUCCESS)
+}
+
+fn version(json: bool) -> Result<(), Failure> {
+    match json {
+        true => output::print_json(&json!({"version": env!("CARGO_PKG_VERSION")})),
+        false => output::print(&format!("zipfs {}\n", env!("CARGO_PKG_VERSION"))),
     }
 }
 
-async fn run(args: &Args) -> Result<(), Failure> {
-    match &args.command {
-        Command::Mcp => mcp::run(Config::load()?).await,
-        Command::Demo => demo::run(args).await,
-        Command::Call(call) => call::run(Config::load()?, call, args.json).await,
-        Command::Tools { name } => call::describe(Config::load()?, name.as_deref(), args.json).await,
-        Command::Plugin(command) => plugin::run(Config::load()?, command, args).await,
-        Command::Connect => output::print(&connect::snippets()),
-        Command::Version => output::print(&format!("zipfs {}\n", env!("CARGO_PKG_VERSION"))),
+/// Help that was asked for is no mistake. A mistake is told in JSON if the rest of the line asks for that.
+fn refuse(error: &clap::Error) -> ExitCode {
+    if error.use_stderr() && std::env::args_os().any(|word| word == "--json") {
+        let text = error.render().to_string();
+        let said = text.trim().trim_start_matches("error: ");
+        return output::fail(&misused(said), true);
     }
+    let _ = error.print();
+    ExitCode::from(if error.use_stderr() { 2 } else { 0 })
+}
+
+/// A server answers many calls at once, and some tools use every core. What only looks at a session is done before the threads
+/// for that would have been started.
+fn runtime(command: &Command) -> std::io::Result<tokio::runtime::Runtime> {
+    let is_small = matches!(
+        command,
+        Command::Ls(_)
+            | Command::Tree(_)
+            | Command::Read(_)
+            | Command::Write(_)
+            | Command::Delete(_)
+            | Command::Status(_)
+            | Command::Path(_)
+            | Command::Sessions
+            | Command::Tools(_)
+            | Command::Complete(_)
+            | Command::Version
+    );
+    if is_small {
+        return tokio::runtime::Builder::new_current_thread().enable_all().build();
+    }
+    // Two threads at least: one call that waits in the kernel must not keep the next from being read.
+    let threads = std::thread::available_parallelism().map_or(2, |cores| cores.get().clamp(2, 8));
+    tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build()
 }
 
 /// The log goes to standard error, and says little unless `ZIPFS_LOG` asks for more: `ZIPFS_LOG=zipfs=debug`.

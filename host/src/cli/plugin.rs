@@ -1,38 +1,59 @@
 //! `zipfs plugin`: what a plugin may do is decided here, by a person, and nowhere else.
 
 use std::io::{IsTerminal, Write};
+use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::args::{Args, PluginCommand};
-use super::output::{print, print_json};
-use crate::config::Config;
+use super::console::Console;
+use super::output::{print, print_json, shown};
 use crate::failure::{Class, Failure};
-use crate::gate::Gate;
 use crate::plugins::WorkspaceAccess;
 use crate::plugins::admission::{Candidate, examine_ambient};
 use crate::plugins::plugin::Origin;
-use crate::sandbox::{Capability, Shape};
+use crate::sandbox::Capability;
 
-pub async fn run(config: Config, command: &PluginCommand, args: &Args) -> Result<(), Failure> {
-    let gate = Gate::open(config, Shape::Command).await?;
+#[derive(Debug, clap::Subcommand)]
+pub enum PluginCommand {
+    /// Examine a plugin, show what it can do, and add it.
+    #[command(after_help = "Example: zipfs plugin add ./notes.wasm")]
+    Add {
+        /// A .wasm file, or a directory with plugin.toml and one .wasm file.
+        path: PathBuf,
+        /// Do not ask, if the plugin needs nothing beyond the session's workspace.
+        #[arg(long)]
+        yes: bool,
+        /// Grant a capability that the plugin asks for.
+        #[arg(long = "grant", value_name = "CAPABILITY")]
+        grants: Vec<String>,
+    },
+    /// List the plugins.
+    #[command(after_help = "Example: zipfs plugin list --json")]
+    List,
+    /// Remove a plugin.
+    #[command(after_help = "Example: zipfs plugin remove notes")]
+    Remove {
+        /// Name of the plugin.
+        name: String,
+    },
+}
+
+pub async fn run(console: &Console, command: &PluginCommand) -> Result<(), Failure> {
+    let gate = console.gate().await?;
     match command {
         PluginCommand::Add { path, yes, grants } => {
             let candidate = examine_ambient(path, &gate.sandbox, &gate.cache).await?;
-            if !args.quiet && !args.json {
+            if !console.quiet && !console.json {
                 print(&label(&candidate))?;
             }
             let granted = decide(&candidate, *yes, grants)?;
             let added = candidate.admit(&gate.registry(), &gate.store, granted)?;
-            match (args.json, args.quiet) {
-                (true, _) => print_json(&json!({"added": added.name, "version": added.version})),
-                (false, true) => Ok(()),
-                (false, false) => print(&format!("Added {} {}.\n", added.name, added.version)),
-            }
+            let result = json!({"added": added.name, "version": added.version});
+            console.confirm(&result, |_| format!("Added {} {}.\n", added.name, added.version))
         }
         PluginCommand::List => {
             let registry = gate.registry();
-            if args.json {
+            if console.json {
                 let all = registry.plugins.iter().map(|plugin| {
                     let bundled = matches!(plugin.origin, Origin::Bundled(_));
                     let tools: Vec<&str> = plugin.description.tools.iter().map(|tool| tool.name.as_str()).collect();
@@ -50,7 +71,7 @@ pub async fn run(config: Config, command: &PluginCommand, args: &Args) -> Result
         }
         PluginCommand::Remove { name } => {
             gate.store.remove(name)?;
-            if args.quiet { Ok(()) } else { print(&format!("Removed {name}.\n")) }
+            console.confirm(&json!({"removed": name}), |_| format!("Removed {name}.\n"))
         }
     }
 }
@@ -67,7 +88,11 @@ fn label(candidate: &Candidate) -> String {
         text += &format!("  {}: {access}\n", tool.name);
     }
     for (capability, why) in &candidate.manifest.capabilities {
-        text += &format!("  asks for `{}`: {}\n", capability.name(), if why.is_empty() { "no reason given" } else { why });
+        text += &format!(
+            "  asks for `{}`: {}\n",
+            capability.name(),
+            if why.is_empty() { "no reason given".into() } else { shown(why) }
+        );
     }
     text + "  cannot: use the network, start programs, see other files, read the environment\n"
 }

@@ -4,9 +4,11 @@
 
 mod paths;
 mod settings;
+mod sources;
 
 pub use paths::DataDir;
 pub use settings::{CallLimits, CloseUnsaved, Defaults, Security, Settings, ToolNames};
+pub use sources::{Source, Sources, all_settings};
 
 use crate::failure::Failure;
 
@@ -15,6 +17,7 @@ use crate::failure::Failure;
 pub struct Config {
     pub data: DataDir,
     pub settings: Settings,
+    pub sources: Sources,
 }
 
 impl Config {
@@ -22,18 +25,34 @@ impl Config {
     /// read as it should is an error, never ignored: a limit with a typing error must not become no limit.
     pub fn load() -> Result<Config, Failure> {
         let data = DataDir::from_environment()?;
-        let mut settings = match std::fs::read(data.config_file()) {
-            Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| {
-                Failure::invalid(format!("{} is not a valid configuration: {error}.", data.config_file().display()))
-                    .suggest("Correct the file, or remove it to use the defaults.")
-            })?,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Settings::default(),
+        let wrong = |error: serde_json::Error| {
+            Failure::invalid(format!("{} is not a valid configuration: {error}.", data.config_file().display()))
+                .suggest("Correct the file, or remove it to use the defaults.")
+        };
+        let (mut settings, mut sources) = match std::fs::read(data.config_file()) {
+            Ok(bytes) => {
+                // Not by way of the value, so that an error still says in which line it is.
+                let settings: Settings = serde_json::from_slice(&bytes).map_err(wrong)?;
+                (settings, Sources::of_file(&serde_json::from_slice(&bytes).map_err(wrong)?))
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => (Settings::default(), Sources::default()),
             Err(error) => {
                 return Err(Failure::internal(format!("{} cannot be read: {error}.", data.config_file().display())));
             }
         };
-        settings.apply_environment(|name| std::env::var_os(name))?;
+        settings.apply_environment(|name| std::env::var_os(name), &mut sources)?;
         settings.check()?;
-        Ok(Config { data, settings })
+        Ok(Config { data, settings, sources })
+    }
+
+    /// A configuration that nobody wrote.
+    pub fn with(data: DataDir, settings: Settings) -> Config {
+        Config { data, settings, sources: Sources::default() }
+    }
+
+    /// The option that goes over file and environment.
+    pub fn set_max_size(&mut self, bytes: u64) {
+        self.settings.security.max_extracted_size_bytes = bytes;
+        self.sources.set("security.max_extracted_size_bytes", Source::Flag("--max-size"));
     }
 }

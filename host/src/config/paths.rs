@@ -11,17 +11,28 @@ pub struct DataDir(PathBuf);
 impl DataDir {
     /// `$ZIPFS_DATA_DIR`, else `$XDG_DATA_HOME/zipfs`, else `~/.local/share/zipfs`.
     pub fn from_environment() -> Result<DataDir, Failure> {
-        let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-        let path = variable("ZIPFS_DATA_DIR")
-            .or_else(|| Some(variable("XDG_DATA_HOME")?.join("zipfs")))
-            .or_else(|| Some(variable("HOME")?.join(".local/share/zipfs")))
-            .ok_or_else(|| {
-                Failure::invalid("There is no place for data: neither ZIPFS_DATA_DIR nor HOME is set.")
-                    .suggest("Set ZIPFS_DATA_DIR to a directory of yours.")
-            })?;
+        let (path, _) = Self::chosen().ok_or_else(|| {
+            Failure::invalid("There is no place for data: neither ZIPFS_DATA_DIR nor HOME is set.")
+                .suggest("Set ZIPFS_DATA_DIR to a directory of yours.")
+        })?;
         let path = std::path::absolute(&path)
             .map_err(|error| Failure::invalid(format!("The data directory {} is not usable: {error}.", path.display())))?;
         Ok(DataDir(path))
+    }
+
+    /// The variable that decides where it is.
+    pub fn variable() -> Option<&'static str> {
+        Self::chosen().map(|(_, variable)| variable)
+    }
+
+    fn chosen() -> Option<(PathBuf, &'static str)> {
+        [("ZIPFS_DATA_DIR", ""), ("XDG_DATA_HOME", "zipfs"), ("HOME", ".local/share/zipfs")].into_iter().find_map(
+            |(name, below)| {
+                let value = std::env::var_os(name).filter(|value| !value.is_empty())?;
+                let path = PathBuf::from(value);
+                Some((if below.is_empty() { path } else { path.join(below) }, name))
+            },
+        )
     }
 
     pub fn at(path: impl Into<PathBuf>) -> DataDir {

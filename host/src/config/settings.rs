@@ -4,6 +4,7 @@ use std::ffi::OsString;
 
 use serde::{Deserialize, Serialize};
 
+use super::sources::{Source, Sources};
 use crate::failure::Failure;
 
 /// The whole file. Unknown keys are errors.
@@ -31,8 +32,12 @@ pub struct Security {
     /// Bytes on disk of all sessions together.
     pub max_total_disk_bytes: u64,
     pub max_sessions: u64,
-    /// Whether links of an archive are extracted as links. Only `false` is supported: links stay in the archive.
+    /// Whether links of an archive are extracted as links. Without it they are listed and stay in the archive; with it an archive
+    /// with a link that leads out is refused. Programs outside follow links, so this is for archives that are trusted.
     pub allow_symlinks: bool,
+    /// Wall clock of a search. Patterns are matched in linear time, so this is about how much is searched.
+    /// Test: `limits::deadlines`.
+    pub regex_timeout_ms: u64,
 }
 
 impl Default for Security {
@@ -45,6 +50,7 @@ impl Default for Security {
             max_total_disk_bytes: 10 << 30,
             max_sessions: 32,
             allow_symlinks: false,
+            regex_timeout_ms: 5_000,
         }
     }
 }
@@ -130,24 +136,23 @@ pub enum ToolNames {
 
 impl Settings {
     /// Applies the variables that go over the file.
-    pub fn apply_environment(&mut self, variable: impl Fn(&str) -> Option<OsString>) -> Result<(), Failure> {
-        let number = |name: &str| -> Result<Option<u64>, Failure> {
-            let Some(value) = variable(name) else { return Ok(None) };
-            match value.to_str().and_then(|text| text.trim().parse().ok()) {
-                Some(number) => Ok(Some(number)),
-                None => Err(Failure::invalid(format!("{name} is not a whole number: {}.", value.display()))),
-            }
-        };
-        if let Some(value) = number("ZIPFS_MAX_EXTRACTED_SIZE")? {
-            self.security.max_extracted_size_bytes = value;
-        }
-        if let Some(value) = number("ZIPFS_MAX_SESSIONS")? {
-            self.security.max_sessions = value;
-        }
-        if let Some(value) = number("ZIPFS_MAX_FILE_COUNT")? {
-            self.security.max_file_count = value;
+    pub fn apply_environment(&mut self, variable: impl Fn(&str) -> Option<OsString>, sources: &mut Sources) -> Result<(), Failure> {
+        let security = &mut self.security;
+        let numbers = [
+            ("ZIPFS_MAX_EXTRACTED_SIZE", "security.max_extracted_size_bytes", &mut security.max_extracted_size_bytes),
+            ("ZIPFS_MAX_SESSIONS", "security.max_sessions", &mut security.max_sessions),
+            ("ZIPFS_MAX_FILE_COUNT", "security.max_file_count", &mut security.max_file_count),
+        ];
+        for (name, key, setting) in numbers {
+            let Some(value) = variable(name) else { continue };
+            *setting = value
+                .to_str()
+                .and_then(|text| text.trim().parse().ok())
+                .ok_or_else(|| Failure::invalid(format!("{name} is not a whole number: {}.", value.display())))?;
+            sources.set(key, Source::Environment(name));
         }
         if let Some(value) = variable("ZIPFS_ALLOW_SYMLINKS") {
+            sources.set("security.allow_symlinks", Source::Environment("ZIPFS_ALLOW_SYMLINKS"));
             self.security.allow_symlinks = match value.to_str() {
                 Some("1" | "true" | "yes") => true,
                 Some("" | "0" | "false" | "no") => false,
@@ -157,17 +162,22 @@ impl Settings {
         Ok(())
     }
 
+    /// The deadline that a tool has of its own, with the setting that says so.
+    pub fn own_deadline(&self, tool: &str) -> Option<(u64, &'static str)> {
+        match tool {
+            "zipfs_grep" => Some((self.security.regex_timeout_ms, "security.regex_timeout_ms")),
+            _ => None,
+        }
+    }
+
     /// Refuses values that would make every call fail or no limit hold.
     pub fn check(&self) -> Result<(), Failure> {
-        if self.security.allow_symlinks {
-            return Err(Failure::invalid("security.allow_symlinks is set, and this version cannot extract links.")
-                .suggest("Remove the setting; links stay in the archive untouched."));
-        }
         let calls = &self.calls;
         let at_least = |name: &str, value: u64, least: u64| {
             if value >= least { Ok(()) } else { Err(Failure::invalid(format!("{name} is {value}, but must be at least {least}."))) }
         };
         at_least("calls.deadline_ms", calls.deadline_ms, 10)?;
+        at_least("security.regex_timeout_ms", self.security.regex_timeout_ms, 10)?;
         at_least("calls.session_deadline_ms", calls.session_deadline_ms, 10)?;
         at_least("calls.cpu_ms", calls.cpu_ms, 10)?;
         at_least("calls.memory_bytes", calls.memory_bytes, 2 << 20)?;
@@ -191,10 +201,14 @@ mod tests {
 
     #[test]
     fn the_environment_goes_over_the_file_and_is_read_strictly() {
-        let mut settings = Settings::default();
-        settings.apply_environment(|name| (name == "ZIPFS_MAX_SESSIONS").then(|| "7".into())).unwrap();
-        assert_eq!(settings.security.max_sessions, 7);
-        assert!(settings.apply_environment(|name| (name == "ZIPFS_MAX_SESSIONS").then(|| "many".into())).is_err());
-        assert!(settings.apply_environment(|name| (name == "ZIPFS_ALLOW_SYMLINKS").then(|| "maybe".into())).is_err());
+        let (mut settings, mut sources) = (Settings::default(), Sources::default());
+        let mut apply = |name: &str, value: &str| {
+            settings.apply_environment(|asked| (asked == name).then(|| value.into()), &mut sources).map(|()| settings.clone())
+        };
+        assert_eq!(apply("ZIPFS_MAX_SESSIONS", "7").unwrap().security.max_sessions, 7);
+        assert!(apply("ZIPFS_MAX_SESSIONS", "many").is_err());
+        assert!(apply("ZIPFS_ALLOW_SYMLINKS", "maybe").is_err());
+        assert_eq!(sources.of("security.max_sessions"), Source::Environment("ZIPFS_MAX_SESSIONS"));
+        assert_eq!(sources.of("security.max_file_count"), Source::Default);
     }
 }

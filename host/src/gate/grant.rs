@@ -1,6 +1,7 @@
 //! What a call is given: the session's directory, and the capabilities that manifest, grant and tool all agree on.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
@@ -49,7 +50,10 @@ impl Gate {
             None => None,
             Some(workspace) => Some(self.mount(workspace, level)?),
         };
-        let limits = Limits::of_call(&self.config.settings.calls, capabilities.contains(&Capability::Sessions));
+        let mut limits = Limits::of_call(&self.config.settings.calls, capabilities.contains(&Capability::Sessions));
+        if let Some((own, setting)) = self.config.settings.own_deadline(&found.tool().name) {
+            (limits.deadline, limits.deadline_setting) = (limits.deadline.min(Duration::from_millis(own)), setting);
+        }
         let compiled = found.plugin.compiled(&self.sandbox, &self.cache)?;
         let label: Arc<str> = found.plugin.description.name.as_str().into();
         let crew = compiled.parts.is_some().then(|| Crew {

@@ -11,13 +11,13 @@ use super::driver::Driver;
 use super::guest::Event;
 use crate::config::CloseUnsaved;
 use crate::failure::{Class, Failure};
-use crate::workspace::listing::Kind;
+use crate::workspace::listing::{Kind, Listing};
 use crate::workspace::lock::Mode;
 use crate::workspace::metadata::Metadata;
 use crate::workspace::open::Opening;
 use crate::workspace::original::Original;
 use crate::workspace::sync::Syncing;
-use crate::workspace::{Workspace, Workspaces, close, commit, status, sync};
+use crate::workspace::{Workspace, Workspaces, close, commit, links, status, sync};
 
 /// What opening, syncing and closing need.
 pub struct SessionHost {
@@ -47,6 +47,10 @@ pub async fn open_archive(
     let mut opening = blocking(move || Opening::begin_ambient(workspaces, &path, name.as_deref(), || stop.is_cancelled()))
         .await
         .map_err(broken)??;
+    // Beside scan and extraction: on most machines there is a core to spare, and a disk to wait for. Whoever leaves early stops it.
+    let (copy, unwanted) = (opening.archive(), cancel.child_token());
+    let (stop, _leaving) = (unwanted.clone(), unwanted.drop_guard());
+    let hashing = tokio::task::spawn_blocking(move || Opening::hash(&copy, || stop.is_cancelled()));
     let security = host.workspaces.settings().security.clone();
     let listing = driver.scan(opening.archive(), &security, &cancel).await.map_err(unopened)?;
     let (opening, listing) = blocking(move || opening.make_room(&listing).map(|()| (opening, listing))).await.map_err(broken)??;
@@ -63,13 +67,32 @@ pub async fn open_archive(
         }
     };
     driver.extract(opening.archive(), &listing.entries, opening.contents(), &cancel, report).await.map_err(unopened)?;
-    let opened = blocking(move || opening.publish(listing)).await.map_err(broken)??;
+    let (opening, listing) =
+        if opening.extracts_links() { extract_links(&driver, opening, listing, &cancel).await? } else { (opening, listing) };
+    let hash = hashing.await.map_err(|error| broken(wasmtime::Error::new(error)))??;
+    let opened = blocking(move || opening.publish(listing, hash)).await.map_err(broken)??;
     Ok(Opened {
         session: info(&opened.metadata),
         workspace_path: opened.contents_path.display().to_string(),
         warnings: opened.warnings,
         skipped_symlinks: opened.skipped_symlinks,
     })
+}
+
+/// Links come last: until they are there, no file can be written through one.
+async fn extract_links(
+    driver: &Arc<Driver>,
+    opening: Opening,
+    listing: Listing,
+    cancel: &CancellationToken,
+) -> Result<(Opening, Listing), Failure> {
+    let targets = links::as_files(&listing.entries)?;
+    if targets.is_empty() {
+        return Ok((opening, listing));
+    }
+    let tmp = opening.tmp().map_err(|error| Failure::internal(format!("There is no place for links: {error}.")))?;
+    driver.extract(opening.archive(), &targets, &tmp, cancel, |_| {}).await?;
+    blocking(move || links::make(opening.contents(), &tmp, &listing.entries).map(|()| (opening, listing))).await.map_err(broken)?
 }
 
 /// Writes the changes back. The exclusive lock is taken here, and what was known before it is read again.

@@ -231,6 +231,10 @@ impl HostDescriptor for Guarded<'_> {
     /// No credit for what a rename replaces: renaming a file to itself replaces nothing, and would be free money. The next count
     /// of the session's files finds what was really freed.
     async fn rename_at(&mut self, fd: File, old_path: String, new_fd: File, new_path: String) -> FsResult<()> {
+        // The same link means another place elsewhere, perhaps one outside.
+        if self.look(&fd, &old_path).await.is_some_and(|stat| stat.type_ == DescriptorType::SymbolicLink) {
+            return Err(ErrorCode::NotPermitted.into());
+        }
         self.wasi().rename_at(fd, old_path, new_fd, new_path).await
     }
 

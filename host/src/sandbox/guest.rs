@@ -14,6 +14,7 @@ use super::parallel::Crew;
 use crate::sandbox::archives::SessionHost;
 use crate::sandbox::imports::progress::Reported;
 use crate::workspace::Workspace;
+use crate::workspace::original::Originals;
 use crate::workspace::quota::Allowance;
 
 /// Capabilities beyond WASI and the workspace that a plugin can be granted, and a tool can declare.
@@ -121,6 +122,8 @@ pub struct Guest {
     /// Bytes that log lines may still have.
     pub log_left: usize,
     pub reported: Reported,
+    /// What the archive of the call's session holds, once it was asked for.
+    pub originals: Option<Originals>,
 }
 
 impl Guest {
@@ -144,6 +147,7 @@ impl Guest {
             began: Instant::now(),
             call,
             reported: Reported::default(),
+            originals: None,
         }
     }
 

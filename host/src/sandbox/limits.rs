@@ -21,6 +21,8 @@ pub enum Lane {
 pub struct Limits {
     pub lane: Lane,
     pub deadline: Duration,
+    /// Which setting that is, for the message.
+    pub deadline_setting: &'static str,
     pub cpu: Duration,
     pub memory_bytes: usize,
     pub table_elements: usize,
@@ -35,6 +37,7 @@ impl Limits {
         Limits {
             lane: Lane::Calls,
             deadline: Duration::from_millis(if works_on_sessions { calls.session_deadline_ms } else { calls.deadline_ms }),
+            deadline_setting: if works_on_sessions { "calls.session_deadline_ms" } else { "calls.deadline_ms" },
             cpu: Duration::from_millis(calls.cpu_ms),
             memory_bytes: usize::try_from(calls.memory_bytes).unwrap_or(usize::MAX),
             table_elements: usize::try_from(calls.table_elements).unwrap_or(usize::MAX),

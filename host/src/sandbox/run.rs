@@ -60,7 +60,7 @@ impl Sandbox {
         store.set_max_component_handles(limits.handles as usize * 4);
 
         let work: Work<T> = Box::pin(work(store));
-        let ended = race(work, deadline, cancel, (slot, running)).await?;
+        let ended = race(work, (deadline, limits.deadline_setting), cancel, (slot, running)).await?;
         let (store, result) = ended;
         let mut guest = store.into_data();
         report_output(&guest);
@@ -71,7 +71,7 @@ impl Sandbox {
 /// Polls once here; goes on elsewhere if that was not enough.
 async fn race<T: Send + 'static>(
     mut work: Work<T>,
-    deadline: Instant,
+    (deadline, setting): (Instant, &'static str),
     cancel: &CancellationToken,
     held: impl Send + 'static,
 ) -> Result<(Store<Guest>, wasmtime::Result<T>), Failure> {
@@ -91,7 +91,7 @@ async fn race<T: Send + 'static>(
             tokio::select! {
                 biased;
                 () = stop.cancelled() => Err(cancelled()),
-                () = tokio::time::sleep_until(deadline) => Err(timed_out()),
+                () = tokio::time::sleep_until(deadline) => Err(timed_out(setting)),
                 ended = work => Ok(ended),
             }
         })
@@ -101,14 +101,14 @@ async fn race<T: Send + 'static>(
         // The guest is in a system call that does not return. The caller gets its answer; the thread ends when the kernel lets it.
         () = tokio::time::sleep_until(deadline + GRACE) => {
             tracing::warn!("a call is stuck in the kernel past its deadline");
-            Err(timed_out())
+            Err(timed_out(setting))
         }
         () = async { cancel.cancelled().await; tokio::time::sleep(GRACE).await } => Err(cancelled()),
     }
 }
 
-fn timed_out() -> Failure {
-    Failure::new(Class::Timeout, "TIMEOUT", "The tool did not finish in time (calls.deadline_ms).")
+fn timed_out(setting: &str) -> Failure {
+    Failure::new(Class::Timeout, "TIMEOUT", format!("The tool did not finish in time ({setting})."))
         .suggest("Ask for less at once, or raise the limit.")
 }
 
@@ -131,7 +131,9 @@ fn explain(error: &wasmtime::Error, guest: &mut Guest) -> Failure {
     let plugin = guest.call.label.clone();
     let limits = &guest.limits;
     match guest.meter.exceeded {
-        Some(Exceeded::Cpu) => return timed_out().details(serde_json::json!({"cpu_ms": limits.cpu.as_millis() as u64})),
+        Some(Exceeded::Cpu) => {
+            return timed_out("calls.cpu_ms").details(serde_json::json!({"cpu_ms": limits.cpu.as_millis() as u64}));
+        }
         Some(Exceeded::Memory) => {
             return Failure::limit(format!(
                 "The tool needs more than {} bytes of memory (calls.memory_bytes).",

@@ -51,6 +51,16 @@ impl Stat {
         }
     }
 
+    /// The same from a bare system call.
+    pub fn of_raw(stat: &rustix::fs::Stat) -> Stat {
+        Stat {
+            size: stat.st_size as u64,
+            modified: stat.st_mtime * 1_000_000_000 + stat.st_mtime_nsec as i64,
+            changed: stat.st_ctime * 1_000_000_000 + stat.st_ctime_nsec as i64,
+            inode: stat.st_ino,
+        }
+    }
+
     /// Whether the file could have changed in the same tick of the clock in which it was recorded.
     pub fn is_settled_at(&self, taken: i64) -> bool {
         /// The coarsest clock a Linux filesystem stamps files with.

@@ -1,4 +1,4 @@
-//! A private copy of an archive and its SHA-256, made in one pass over one descriptor.
+//! A private copy of an archive, its SHA-256, and checksums of files.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -6,46 +6,72 @@ use std::os::unix::fs::FileExt;
 
 use sha2::{Digest, Sha256};
 
-/// Copies the first `size` bytes of `from` into the empty file `to`. Shares the blocks where the filesystem can.
+/// Copies the first `size` bytes of `from` into the empty file `to`, in the kernel and sharing the blocks where the filesystem can.
 ///
-/// The source may change while we read it; what counts is that the hash is the hash of the copy. It may also have no end: some
-/// files of the kernel report no size and can be read for ever. Hence no more than `size`, and an error if there is more.
-pub fn copy_and_hash(from: &File, to: &mut File, size: u64, is_cancelled: impl Fn() -> bool) -> io::Result<String> {
-    if rustix::fs::ioctl_ficlone(&*to, from).is_ok() {
-        to.set_len(size)?;
-        return hash(to);
+/// The source may change while we read it; what counts is that everything later, the hash included, is of the copy. It may also
+/// have no end: some files of the kernel report no size and can be read for ever. Hence no more than `size`, and an error if there
+/// is more.
+pub fn copy(from: &File, to: &File, size: u64, is_cancelled: impl Fn() -> bool) -> io::Result<()> {
+    if rustix::fs::ioctl_ficlone(to, from).is_ok() {
+        return to.set_len(size);
     }
-    let mut digest = Sha256::new();
-    let mut buffer = vec![0; 1 << 20];
+    /// How much is copied between two looks at the cancellation.
+    const STEP: u64 = 32 << 20;
     let mut offset = 0;
     while offset < size {
         if is_cancelled() {
             return Err(io::ErrorKind::Interrupted.into());
         }
-        let wanted = buffer.len().min(usize::try_from(size - offset).unwrap_or(usize::MAX));
-        match from.read_at(&mut buffer[..wanted], offset) {
-            Ok(0) => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it became shorter while it was read")),
-            Ok(read) => {
-                digest.update(&buffer[..read]);
-                to.write_all(&buffer[..read])?;
-                offset += read as u64;
-            }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
+        let step = STEP.min(size - offset);
+        copy_range(from, to, offset, step).map_err(|error| match error.kind() {
+            io::ErrorKind::UnexpectedEof => io::Error::new(error.kind(), "it became shorter while it was read"),
+            _ => error,
+        })?;
+        offset += step;
     }
-    match from.read_at(&mut buffer[..1], size)? {
-        0 => Ok(hex(&digest.finalize())),
+    match from.read_at(&mut [0], size)? {
+        0 => Ok(()),
         _ => Err(io::Error::new(io::ErrorKind::InvalidData, "it is longer than it says")),
     }
 }
 
+/// Adds `len` bytes at `offset` of one file to the end of another.
+pub fn copy_range(from: &File, mut to: &File, mut offset: u64, mut len: u64) -> io::Result<()> {
+    while len > 0 {
+        let step = usize::try_from(len).unwrap_or(usize::MAX).min(1 << 30);
+        let copied = match rustix::fs::copy_file_range(from, Some(&mut offset), to, None, step) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(copied) => copied as u64,
+            Err(rustix::io::Errno::INTR) => 0,
+            // Two filesystems, or one that cannot.
+            Err(rustix::io::Errno::XDEV | rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::OPNOTSUPP) => {
+                let mut buffer = vec![0; step.min(1 << 20)];
+                from.read_exact_at(&mut buffer, offset)?;
+                to.write_all(&buffer)?;
+                offset += buffer.len() as u64;
+                buffer.len() as u64
+            }
+            Err(error) => return Err(error.into()),
+        };
+        len -= copied;
+    }
+    Ok(())
+}
+
 /// SHA-256 of a whole file.
 pub fn hash(file: &File) -> io::Result<String> {
+    hash_unless(file, || false)
+}
+
+/// The same, unless nobody wants it any more.
+pub fn hash_unless(file: &File, is_cancelled: impl Fn() -> bool) -> io::Result<String> {
     let mut digest = Sha256::new();
     let mut buffer = vec![0; 1 << 20];
     let mut offset = 0;
     loop {
+        if is_cancelled() {
+            return Err(io::ErrorKind::Interrupted.into());
+        }
         match file.read_at(&mut buffer, offset) {
             Ok(0) => return Ok(hex(&digest.finalize())),
             Ok(read) => {

@@ -23,6 +23,9 @@ pub struct Metadata {
     pub zip_hash_sha256: String,
     pub extracted_size_bytes: u64,
     pub file_count: u64,
+    /// Whether links of the archive were extracted, so that one that is missing was deleted and a new one is to be packed.
+    #[serde(default)]
+    pub links: bool,
     /// Present while a sync is under way: what recovery has to know.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending: Option<Pending>,

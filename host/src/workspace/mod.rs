@@ -20,6 +20,7 @@ pub mod close;
 pub mod commit;
 pub mod copy;
 pub mod extracted;
+pub mod links;
 pub mod listing;
 pub mod lock;
 pub mod metadata;

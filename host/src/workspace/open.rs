@@ -33,7 +33,8 @@ pub struct Opening {
     source_path: PathBuf,
     archive: Arc<File>,
     archive_size: u64,
-    hash: String,
+    /// Directories that were made for the archive's files.
+    directories: u64,
     drawn: Usage,
     published: bool,
 }
@@ -90,15 +91,14 @@ impl Opening {
             source_path,
             archive: Arc::new(original.into_std()),
             archive_size: 0,
-            hash: String::new(),
+            directories: 0,
             drawn: Usage::default(),
             published: false,
         };
         let size = source.metadata().map_err(storage)?.len();
         opening.draw(Usage { bytes: size, files: 1 })?;
         opening.archive_size = size;
-        let file = Arc::get_mut(&mut opening.archive).ok_or_else(|| Failure::internal("The copy is in use."))?;
-        opening.hash = copy::copy_and_hash(&source, file, size, is_cancelled)
+        copy::copy(&source, &opening.archive, size, is_cancelled)
             .map_err(|error| storage_failure("The archive cannot be copied", &error))?;
         Ok(opening)
     }
@@ -113,40 +113,60 @@ impl Opening {
         &self.contents
     }
 
+    /// Whether links come out as links.
+    pub fn extracts_links(&self) -> bool {
+        self.workspaces.settings().security.allow_symlinks
+    }
+
+    /// Where things are prepared that do not belong into the workspace.
+    pub fn tmp(&self) -> io::Result<Dir> {
+        self.dir.open_dir(layout::TMP)
+    }
+
+    /// SHA-256 of the private copy, which can be had while files are extracted from it. Blocks.
+    pub fn hash(archive: &File, is_cancelled: impl Fn() -> bool) -> Result<String, Failure> {
+        copy::hash_unless(archive, is_cancelled).map_err(|error| storage_failure("The copy of the archive cannot be read", &error))
+    }
+
     /// Makes room for what the archive holds: disk for all sessions, and the directories.
     pub fn make_room(&mut self, listing: &Listing) -> Result<(), Failure> {
         let bytes = listing.entries.iter().fold(0u64, |sum, entry| sum.saturating_add(entry.size));
         let files = listing.entries.iter().filter(|entry| entry.kind == Kind::File).count() as u64;
         let most = self.workspaces.settings().security.max_file_count;
         // An archive can name a file a hundred directories deep and mention none of them.
-        let directories = extracted::needed_directories(&listing.entries, most.saturating_sub(files)).ok_or_else(|| {
-            let named = self.source_path.display();
-            let message = format!(
-                "{named} cannot be opened: it needs more than the {most} files and directories of security.max_file_count."
-            );
-            Failure::new(Class::Limit, "ZIP_BOMB_DETECTED", message)
-                .suggest("If you trust the archive, raise that setting in config.json.")
-        })?;
-        self.draw(Usage { bytes, files: files + directories.len() as u64 })?;
+        let with_links = self.extracts_links();
+        let directories =
+            extracted::needed_directories(&listing.entries, with_links, most.saturating_sub(files)).ok_or_else(|| {
+                let named = self.source_path.display();
+                let message = format!(
+                    "{named} cannot be opened: it needs more than the {most} files and directories of security.max_file_count."
+                );
+                Failure::new(Class::Limit, "ZIP_BOMB_DETECTED", message)
+                    .suggest("If you trust the archive, raise that setting in config.json.")
+            })?;
+        self.directories = directories.len() as u64;
+        self.draw(Usage { bytes, files: files + self.directories })?;
         extracted::make_directories(&self.contents, directories)
             .map_err(|error| storage_failure("The directories of the archive cannot be made", &error))
     }
 
     /// Records what was extracted and lets the session be seen. Blocks.
-    pub fn publish(mut self, listing: Listing) -> Result<Opened, Failure> {
+    pub fn publish(mut self, listing: Listing, hash: String) -> Result<Opened, Failure> {
         let storage = |error: io::Error| storage_failure("The session cannot be completed", &error);
         let mut warnings = listing.warnings;
-        let skipped_symlinks: Vec<String> =
-            listing.entries.iter().filter(|entry| entry.kind == Kind::Symlink).map(|entry| entry.path.clone()).collect();
+        let skipped = listing.entries.iter().filter(|entry| entry.kind == Kind::Symlink && !self.extracts_links());
+        let skipped_symlinks: Vec<String> = skipped.map(|entry| entry.path.clone()).collect();
         if !skipped_symlinks.is_empty() {
             warnings.push(format!("{} symbolic links were not extracted; they stay in the archive.", skipped_symlinks.len()));
         }
-        let files = listing.entries.iter().filter(|entry| entry.kind == Kind::File);
-        let (file_count, extracted_size_bytes) = files.fold((0, 0), |(count, size), entry| (count + 1, size + entry.size));
         let recorded = extracted::finish(&self.contents, listing.entries).map_err(storage)?;
+        let there = |kind| recorded.iter().filter(move |recorded| recorded.entry.kind == kind).filter_map(|recorded| recorded.stat);
+        let sizes = there(Kind::File).map(|stat| stat.size);
+        let (file_count, extracted_size_bytes) = sizes.fold((0, 0), |(count, sum), size| (count + 1, sum + size));
+        let links = there(Kind::Symlink).count() as u64;
+        warnings.extend(extracted::smaller_than_declared(&recorded));
         Baseline::new(recorded, clock()).store(&self.dir).map_err(storage)?;
-        let counted = super::quota::count(&self.contents).map_err(storage)?;
-        self.settle(counted)?;
+        self.settle(Usage { bytes: extracted_size_bytes, files: file_count + links + self.directories })?;
 
         let created_at = now();
         let metadata = Metadata {
@@ -157,9 +177,10 @@ impl Opening {
             last_synced_at: None,
             last_accessed_at: created_at,
             state: State::Open,
-            zip_hash_sha256: self.hash.clone(),
+            zip_hash_sha256: hash,
             extracted_size_bytes,
             file_count,
+            links: self.extracts_links(),
             pending: None,
         };
         metadata.store(&self.dir).map_err(storage)?;

@@ -8,10 +8,11 @@ use cap_std::fs::{Dir, MetadataExt};
 use super::baseline::{Recorded, Stat};
 use super::copy::checksum;
 use super::extracted::masked_mode;
+use super::links;
 use super::listing::{Change, Kind};
 use super::walk::walk;
 
-/// A file or directory of the workspace. Links and devices are not ours: nothing of the host follows or packs them.
+/// A file or directory of the workspace, or a link of a session that has links. Nothing of the host follows one.
 #[derive(Debug, Clone)]
 pub struct Found {
     pub path: String,
@@ -64,22 +65,25 @@ impl Changes {
     /// The same as orders for the driver.
     pub fn orders(&self) -> Vec<Change> {
         let removed = self.deleted.iter().map(|(index, _)| Change::Remove(*index));
-        let replaced = self.modified.iter().map(|(index, found)| Change::Replace {
+        // A link has no contents that could be replaced; it goes and comes again.
+        let (links, files): (Vec<_>, Vec<_>) = self.modified.iter().partition(|(_, found)| found.kind == Kind::Symlink);
+        let renewed = links.iter().map(|(index, _)| Change::Remove(*index));
+        let replaced = files.iter().map(|(index, found)| Change::Replace {
             index: *index,
             modified: found.stat.modified.div_euclid(1_000_000_000),
             mode: found.mode,
         });
-        let added = self.added.iter().map(|found| Change::Add {
-            path: found.path.clone(),
-            kind: found.kind,
-            modified: found.stat.modified.div_euclid(1_000_000_000),
-            mode: found.mode,
-        });
-        removed.chain(replaced).chain(added).collect()
+        let added = links.iter().map(|(_, found)| found).chain(&self.added).map(Found::addition);
+        removed.chain(renewed).chain(replaced).chain(added).collect()
     }
 }
 
 impl Found {
+    fn addition(&self) -> Change {
+        let modified = self.stat.modified.div_euclid(1_000_000_000);
+        Change::Add { path: self.path.clone(), kind: self.kind, modified, mode: self.mode }
+    }
+
     /// As it is shown: directories end in `/`.
     pub fn label(&self) -> String {
         label(&self.path, self.kind)
@@ -90,12 +94,13 @@ fn label(path: &str, kind: Kind) -> String {
     if kind == Kind::Directory { format!("{path}/") } else { path.to_owned() }
 }
 
-/// Compares the workspace with what is recorded of the archive. Entries without a stat are compared by their contents.
-pub fn compare(contents: &Dir, recorded: &[Recorded], taken: i64) -> io::Result<Changes> {
+/// Compares the workspace with what is recorded of the archive. Entries without a stat are compared by their contents. `with_links`
+/// says whether the session has links; otherwise those of the archive stay in it, and others are none of ours.
+pub fn compare(contents: &Dir, recorded: &[Recorded], taken: i64, with_links: bool) -> io::Result<Changes> {
     let mut by_path: HashMap<&str, (u32, &Recorded)> =
         recorded.iter().enumerate().map(|(index, known)| (known.entry.path.as_str(), (index as u32, known))).collect();
     let mut changes = Changes::default();
-    let (all, unpackable) = look_around(contents)?;
+    let (all, unpackable) = look_around(contents, with_links)?;
     changes.unpackable = unpackable;
     for found in all {
         let known = by_path.get(found.path.as_str()).copied().filter(|(_, known)| known.entry.kind == found.kind);
@@ -106,9 +111,9 @@ pub fn compare(contents: &Dir, recorded: &[Recorded], taken: i64) -> io::Result<
                     continue;
                 }
                 if known.stat == Some(found.stat) && found.stat.is_settled_at(taken) {
-                    changes.unchanged += 1;
+                    changes.unchanged += u64::from(found.kind == Kind::File);
                 } else if has_same_contents(contents, &found, known)? {
-                    changes.unchanged += 1;
+                    changes.unchanged += u64::from(found.kind == Kind::File);
                     changes.reread.push((index, found.stat));
                 } else {
                     changes.modified.push((index, Found { mode: mode_to_pack(&found, known), ..found }));
@@ -122,7 +127,7 @@ pub fn compare(contents: &Dir, recorded: &[Recorded], taken: i64) -> io::Result<
     let taken_over: HashSet<&str> = changes.added.iter().map(|added| added.path.as_str()).collect();
     for (path, (index, known)) in by_path {
         // A link that was not extracted is not missing, unless something else took its place.
-        if known.entry.kind != Kind::Symlink || taken_over.contains(path) {
+        if known.entry.kind != Kind::Symlink || with_links || taken_over.contains(path) {
             changes.deleted.push((index, label(path, known.entry.kind)));
         }
     }
@@ -142,20 +147,31 @@ fn mode_to_pack(found: &Found, known: &Recorded) -> u32 {
 }
 
 fn has_same_contents(contents: &Dir, found: &Found, known: &Recorded) -> io::Result<bool> {
-    if found.stat.size != known.entry.size {
+    // What was extracted may be smaller than declared; then its own size counts.
+    let expected = known.stat.map_or(known.entry.size, |stat| stat.size);
+    if found.stat.size != expected {
         return Ok(false);
     }
-    let (crc, size) = checksum(contents.open(&found.path)?)?;
-    Ok(crc == known.entry.crc32 && size == known.entry.size)
+    let (crc, size) = match found.kind {
+        Kind::Symlink => checksum(contents.read_link_contents(&found.path)?.as_os_str().as_encoded_bytes())?,
+        _ => checksum(contents.open(&found.path)?)?,
+    };
+    Ok(crc == known.entry.crc32 && size == expected)
+}
+
+fn is_safe_link(contents: &Dir, path: &str) -> bool {
+    let target = contents.read_link_contents(path);
+    target.is_ok_and(|target| target.to_str().is_some_and(|target| links::check(path, target, contents).is_ok()))
 }
 
 /// Everything in the workspace that an archive can hold, and the names of the rest.
-fn look_around(contents: &Dir) -> io::Result<(Vec<Found>, Vec<String>)> {
+fn look_around(contents: &Dir, with_links: bool) -> io::Result<(Vec<Found>, Vec<String>)> {
     let (mut all, mut odd) = (Vec::new(), Vec::new());
     let unnamed = walk(contents, |seen| {
         let kind = match seen.metadata.file_type() {
             kind if kind.is_file() => Kind::File,
             kind if kind.is_dir() => Kind::Directory,
+            kind if kind.is_symlink() && with_links && is_safe_link(contents, seen.path) => Kind::Symlink,
             _ => return odd.push(seen.path.to_owned()),
         };
         let mode = seen.metadata.mode() & 0o7777;

@@ -99,7 +99,8 @@ impl Syncing {
         let recorded =
             listing.unwrap_or_default().entries.into_iter().map(|entry| super::baseline::Recorded { entry, stat: None }).collect();
         self.baseline = Baseline::new(recorded, 0);
-        self.changes = status::compare(&workspace.contents, &self.baseline.entries, 0).map_err(unreadable)?;
+        self.changes =
+            status::compare(&workspace.contents, &self.baseline.entries, 0, workspace.metadata.links).map_err(unreadable)?;
         Ok(())
     }
 
@@ -184,7 +185,8 @@ pub fn compare(workspace: &Workspace) -> Result<(Baseline, Changes), Failure> {
             workspace.contents_path().display()
         ))
     })?;
-    let changes = status::compare(&workspace.contents, &baseline.entries, baseline.taken).map_err(unreadable)?;
+    let changes =
+        status::compare(&workspace.contents, &baseline.entries, baseline.taken, workspace.metadata.links).map_err(unreadable)?;
     Ok((baseline, changes))
 }
 

@@ -20,6 +20,8 @@ pub struct Effort {
     pub flood_calls: usize,
     /// Bursts before the first round that are not counted.
     pub floods_to_warm_up: usize,
+    /// Rounds in which archives are unpacked.
+    pub unpack_rounds: usize,
 }
 
 impl Effort {
@@ -34,6 +36,7 @@ impl Effort {
         floods: 3,
         flood_calls: 1000,
         floods_to_warm_up: 6,
+        unpack_rounds: 5,
     };
 
     pub const QUICK: Self = Self {
@@ -47,5 +50,6 @@ impl Effort {
         floods: 1,
         flood_calls: 500,
         floods_to_warm_up: 2,
+        unpack_rounds: 3,
     };
 }

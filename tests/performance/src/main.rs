@@ -1,6 +1,7 @@
 //! Measures zipfs beside its peers: arguments → peers → measurements → tables → exit code.
 #![forbid(unsafe_code)]
 
+mod archives;
 mod args;
 mod effort;
 mod figures;
@@ -14,6 +15,7 @@ mod promise;
 mod results;
 mod rounds;
 mod table;
+mod unpackers;
 mod watchdog;
 mod wire;
 
@@ -45,7 +47,7 @@ fn main() -> Result<ExitCode> {
     watchdog::start();
     let fixture = Fixture::create()?;
     let program = args.zipfs.clone().unwrap_or_else(|| places.programs.join("zipfs"));
-    let field = Field::gather(&fixture, &places, &Subject { program, noop_plugin: args.noop.as_deref() });
+    let field = Field::gather(&fixture, &places, &Subject { program, noop_plugin: args.noop.as_deref() })?;
     table::write_absent(&mut out, &field.absent)?;
 
     let effort = if args.quick { Effort::QUICK } else { Effort::FULL };

@@ -57,12 +57,16 @@ impl<'a, C: Contents> Packer<'a, C> {
         new: &NewEntry,
         header: &mut Header,
     ) -> Result<Measured, Error> {
-        if new.kind == EntryKind::File {
-            return self.write_file(staging, &new.path, header, Wish::Smaller);
-        }
-        let nothing = Measured::default();
-        staging.write(&header.local(Some(&nothing), false)?)?;
-        Ok(nothing)
+        let contents = match new.kind {
+            EntryKind::File => return self.write_file(staging, &new.path, header, Wish::Smaller),
+            EntryKind::Directory => String::new(),
+            EntryKind::Symlink => self.files.read_link(&new.path)?,
+        };
+        let size = contents.len() as u64;
+        let measured = Measured { crc32: crc32(contents.as_bytes()), size, compressed_size: size };
+        staging.write(&header.local(Some(&measured), false)?)?;
+        staging.write(contents.as_bytes())?;
+        Ok(measured)
     }
 
     /// Writes header and contents of the file at `path`.

@@ -6,7 +6,7 @@ use crate::contract::{EntryKind, Error, NewEntry, ReplacementEntry};
 use crate::extra::{put_modified, put_zip64, surviving};
 use crate::failure::unwritable;
 use crate::fields::{CENTRAL_LEN, CENTRAL_SIGNATURE, IN_ZIP64, LOCAL_SIGNATURE, flag, method, u16_at, u32_at};
-use crate::scan::kind::{DIRECTORY, DOS_DIRECTORY, REGULAR, has_unix_mode};
+use crate::scan::kind::{DIRECTORY, DOS_DIRECTORY, LINK, REGULAR, has_unix_mode};
 use crate::time::to_dos;
 
 /// Made by Unix, with version 2.0 of the format.
@@ -43,7 +43,8 @@ impl Header {
             internal: 0,
             external: match new.kind {
                 EntryKind::Directory => (DIRECTORY | permissions) << 16 | DOS_DIRECTORY,
-                _ => (REGULAR | permissions) << 16,
+                EntryKind::Symlink => (LINK | 0o777) << 16,
+                EntryKind::File => (REGULAR | permissions) << 16,
             },
             local_extra: extra.clone(),
             central_extra: extra,

@@ -55,9 +55,6 @@ impl<'a> Plan<'a> {
 /// A new name must be one that a scan accepts and reads as the same path, else the archive could not be opened again.
 fn check_new(new: &NewEntry) -> Result<(), Error> {
     let path = quoted(new.path.as_bytes());
-    if new.kind == EntryKind::Symlink {
-        return Err(unwritable(format!("{path} is a link; links cannot be added to an archive")));
-    }
     let name = read_name(&raw_name(new), true, &Facts::default())?;
     if name.path != new.path {
         return Err(unwritable(format!("{path} would get another name in the archive")));

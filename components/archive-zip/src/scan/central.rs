@@ -3,10 +3,11 @@
 use super::Record;
 use super::eocd::End;
 use super::kind::judge_kind;
+use crate::ambiguity::Ambiguity;
 use crate::bytes::{Bytes, Window};
 use crate::contract::{Entry, EntryKind, Error};
 use crate::extra::{Facts, Numbers};
-use crate::failure::{invalid, quoted, unsupported};
+use crate::failure::{ambiguous, invalid, quoted, unsupported};
 use crate::fields::{CENTRAL_LEN, CENTRAL_SIGNATURE, flag, method, u16_at, u32_at};
 use crate::names::read_name;
 use crate::time::from_dos;
@@ -19,8 +20,12 @@ pub fn read_all<B: Bytes + ?Sized>(window: &mut Window<B>, end: &End) -> Result<
     let mut records = Vec::with_capacity(end.count.min(1 << 16) as usize);
     let (mut at, stop) = (end.directory, end.directory + end.directory_len);
     for number in 1..=end.count {
-        let len = record_len(window, at, stop)
-            .map_err(|_| invalid(format!("the directory ends or turns into something else at entry {number} of {}", end.count)))?;
+        let len = record_len(window, at, stop).map_err(|_| {
+            ambiguous(
+                Ambiguity::Count,
+                format!("the directory ends or turns into something else at entry {number} of {}", end.count),
+            )
+        })?;
         let mut record = read_record(window.get(at, len)?, end.shift)?;
         if record.entry.offset >= end.directory {
             return Err(invalid(format!("entry {} lies behind the directory", quoted(&record.entry.raw_name))));
@@ -30,7 +35,10 @@ pub fn read_all<B: Bytes + ?Sized>(window: &mut Window<B>, end: &End) -> Result<
         at += len as u64;
     }
     if at != stop {
-        return Err(invalid("the directory is larger than its entries, so their number can be read in two ways"));
+        return Err(ambiguous(
+            Ambiguity::Count,
+            "the directory is larger than its entries, so their number can be read in two ways",
+        ));
     }
     Ok(records)
 }
@@ -53,7 +61,7 @@ pub fn read_record(record: &[u8], shift: u64) -> Result<Record, Error> {
     let (flags, method) = (u16_at(record, 8), u16_at(record, 10));
     check_readable(flags, method, &facts).map_err(|(why, next)| unsupported(format!("entry {} {why}", quoted(raw_name)), next))?;
     if facts.zip64_differs {
-        return Err(said("has two different zip64 fields, so its size can be read in two ways"));
+        return Err(said(&Ambiguity::Size.says("has two different zip64 fields, so its size can be read in two ways")));
     }
     let numbers = Numbers {
         compressed_size: u64::from(u32_at(record, 20)),
@@ -66,13 +74,13 @@ pub fn read_record(record: &[u8], shift: u64) -> Result<Record, Error> {
         return Err(said("is on another part of an archive in several parts, which is not supported"));
     }
     if method == method::STORED && numbers.size != numbers.compressed_size {
-        return Err(said("is stored without compression and yet has two sizes"));
+        return Err(said(&Ambiguity::Size.says("is stored without compression and yet has two sizes")));
     }
 
     let name = read_name(raw_name, flags & flag::UTF8 != 0, &facts)?;
     let (kind, mode) = judge_kind(u16_at(record, 4), u32_at(record, 38), name.is_directory).map_err(|why| said(&why))?;
     if kind == EntryKind::Directory && numbers.size != 0 {
-        return Err(said("is a directory and yet has contents"));
+        return Err(said(&Ambiguity::Kind.says("is a directory and yet has contents")));
     }
     let entry = Entry {
         path: name.path,
@@ -100,7 +108,7 @@ fn check_readable(flags: u16, method: u16, facts: &Facts) -> Result<(), (String,
     if flags & flag::PATCH != 0 {
         return Err(("is a patch for another file, which is not supported".into(), REWRITE));
     }
-    if !matches!(method, method::STORED | method::DEFLATED) {
+    if !method::is_readable(method) {
         return Err((format!("is compressed with method {method}, which is not supported"), REWRITE));
     }
     Ok(())

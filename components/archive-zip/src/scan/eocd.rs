@@ -1,9 +1,10 @@
 //! The end of an archive: the one record that says where the directory is, and its zip64 companion.
 
 use super::Record;
+use crate::ambiguity::Ambiguity;
 use crate::bytes::{Bytes, Window};
 use crate::contract::Error;
-use crate::failure::invalid;
+use crate::failure::{ambiguous, invalid};
 use crate::fields::{
     CENTRAL_LEN, CENTRAL_SIGNATURE, DIGITAL_SIGNATURE, END_LEN, END_SIGNATURE, END64_LEN, END64_SIGNATURE, IN_ZIP64, LOCATOR_LEN,
     LOCATOR_SIGNATURE, u16_at, u32_at, u64_at,
@@ -38,16 +39,25 @@ pub fn find<B: Bytes + ?Sized>(window: &mut Window<B>) -> Result<End, Error> {
     let at = match (fitting.next(), fitting.next()) {
         (Some(at), None) => at,
         (Some(_), Some(_)) => {
-            return Err(invalid("two end records reach the end of the file, so it could be two different archives"));
+            return Err(ambiguous(
+                Ambiguity::End,
+                "two end records reach the end of the file, so it could be two different archives",
+            ));
         }
         (None, _) if signatures.is_empty() => return Err(invalid("no end record: this is not a zip archive, or it is cut off")),
         (None, _) => {
-            return Err(invalid("the archive's comment does not end where the file ends: bytes are missing or were added"));
+            return Err(ambiguous(
+                Ambiguity::End,
+                "the archive's comment does not end where the file ends: bytes are missing or were added",
+            ));
         }
     };
     // Readers that take the last signature without looking at the comment's length would see the archive in the comment.
     if signatures.last().is_some_and(|&last| last > at) {
-        return Err(invalid("the archive's comment contains an end record, so the file could be two different archives"));
+        return Err(ambiguous(
+            Ambiguity::End,
+            "the archive's comment contains an end record, so the file could be two different archives",
+        ));
     }
     let rivals = signatures.iter().filter(|&&rival| rival < at && is_plausible(&tail[rival..], tail_at + rival as u64));
 
@@ -67,7 +77,10 @@ pub fn find<B: Bytes + ?Sized>(window: &mut Window<B>) -> Result<End, Error> {
     }
     let (directory, shift) = locate(window, &ends, limit)?;
     if zip64_shift.is_some_and(|zip64_shift| zip64_shift != shift) {
-        return Err(invalid("the zip64 end record and the directory are not where the archive says they are"));
+        return Err(ambiguous(
+            Ambiguity::Zip64End,
+            "the zip64 end record and the directory are not where the archive says they are",
+        ));
     }
     Ok(End {
         count: ends.count,
@@ -89,9 +102,10 @@ pub fn check_rivals(rivals: &[u64], records: &[Record], order: &[u32]) -> Result
             rival + END_LEN as u64 <= entry.offset + entry.span
         });
         if !is_inside {
-            return Err(invalid(format!(
-                "there is a second end record at byte {rival}, so the file could be two different archives"
-            )));
+            return Err(ambiguous(
+                Ambiguity::End,
+                format!("there is a second end record at byte {rival}, so the file could be two different archives"),
+            ));
         }
     }
     Ok(())
@@ -143,7 +157,11 @@ impl Ends {
         ]
         .iter()
         .all(|&(plain, wide, deferred)| plain == wide || plain == deferred);
-        if agrees { Ok(()) } else { Err(invalid("the end record and the zip64 end record contradict each other")) }
+        if agrees {
+            Ok(())
+        } else {
+            Err(ambiguous(Ambiguity::Zip64End, "the end record and the zip64 end record contradict each other"))
+        }
     }
 }
 
@@ -184,15 +202,15 @@ fn find_zip64<B: Bytes + ?Sized>(window: &mut Window<B>, locator_at: u64, declar
     let adjacent = adjacent_at.and_then(&mut read);
     let (at, record) = match (read(declared).filter(|_| fits(declared)), adjacent_at.zip(adjacent)) {
         (Some(there), Some((_, adjacent))) if there != adjacent => {
-            return Err(invalid("there are two different zip64 end records"));
+            return Err(ambiguous(Ambiguity::Zip64End, "there are two different zip64 end records"));
         }
         (Some(there), _) => (declared, there),
         (None, Some((at, adjacent))) if at > declared => (at, adjacent),
-        _ => return Err(invalid("the zip64 end record is not where the archive says it is")),
+        _ => return Err(ambiguous(Ambiguity::Zip64End, "the zip64 end record is not where the archive says it is")),
     };
     // Its own length may be too small without harm; more would be a second version of the record that few readers know.
     if u64_at(&record, 4) > (END64_LEN - 12) as u64 {
-        return Err(invalid("the zip64 end record is of an unknown kind"));
+        return Err(ambiguous(Ambiguity::Zip64End, "the zip64 end record is of an unknown kind"));
     }
     Ok(Zip64End { ends: Ends::zip64(&record), at, shift: at - declared, has_gap: at + (END64_LEN as u64) < locator_at })
 }
@@ -200,28 +218,28 @@ fn find_zip64<B: Bytes + ?Sized>(window: &mut Window<B>, locator_at: u64, declar
 /// The directory's place and what has to be added to offsets. It is where the end record says, or right before the end record if
 /// something was put in front of the archive; where the signature is decides, and both is an error.
 fn locate<B: Bytes + ?Sized>(window: &mut Window<B>, ends: &Ends, limit: u64) -> Result<(u64, u64), Error> {
-    let too_far = || invalid("the directory does not fit into the file before the end record");
+    let too_far = || ambiguous(Ambiguity::Place, "the directory does not fit into the file before the end record");
     let declared = ends.directory_at;
     let adjacent = limit.checked_sub(ends.directory_len).ok_or_else(too_far)?;
     if ends.count.checked_mul(CENTRAL_LEN as u64).is_none_or(|least| least > ends.directory_len) {
-        return Err(invalid("the directory is too short for the number of entries"));
+        return Err(ambiguous(Ambiguity::Count, "the directory is too short for the number of entries"));
     }
     if declared > adjacent {
         return Err(too_far());
     }
     if ends.count == 0 && ends.directory_len > 0 {
-        return Err(invalid("the directory is not empty although the archive has no entries"));
+        return Err(ambiguous(Ambiguity::Count, "the directory is not empty although the archive has no entries"));
     }
     if declared == adjacent || ends.count == 0 {
         return Ok((adjacent, adjacent - declared));
     }
     let mut is_directory = |at: u64| window.get(at, CENTRAL_LEN).is_ok_and(|record| record.starts_with(&CENTRAL_SIGNATURE));
     match (is_directory(declared), is_directory(adjacent)) {
-        (true, true) => Err(invalid("there are two directories, so the file could be two different archives")),
+        (true, true) => Err(ambiguous(Ambiguity::Place, "there are two directories, so the file could be two different archives")),
         (false, true) => Ok((adjacent, adjacent - declared)),
         (true, false) if is_signature(window, declared + ends.directory_len, limit) => Ok((declared, 0)),
-        (true, false) => Err(invalid("there are bytes between the directory and the end record")),
-        (false, false) => Err(invalid("there is no directory where the end record says it is")),
+        (true, false) => Err(ambiguous(Ambiguity::Place, "there are bytes between the directory and the end record")),
+        (false, false) => Err(ambiguous(Ambiguity::Place, "there is no directory where the end record says it is")),
     }
 }
 

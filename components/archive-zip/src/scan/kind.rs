@@ -1,5 +1,6 @@
 //! What an entry is: file, directory or link. Three places can say it, and they must not contradict each other.
 
+use crate::ambiguity::Ambiguity;
 use crate::contract::EntryKind;
 
 const UNIX: u16 = 3;
@@ -25,12 +26,12 @@ pub fn judge_kind(made_by: u16, attributes: u32, has_slash: bool) -> Result<(Ent
     let mode = if has_unix_mode(made_by) { attributes >> 16 } else { 0 };
     let permissions = (mode != 0).then_some(mode & 0o7777);
     let kind = match (mode & TYPE_MASK, has_slash) {
-        (LINK, true) => return Err("is a link by its mode and a directory by its name".into()),
+        (LINK, true) => return Err(Ambiguity::Kind.says("is a link by its mode and a directory by its name")),
         (_, true) => EntryKind::Directory,
         (LINK, false) => EntryKind::Symlink,
-        (DIRECTORY, false) => return Err("is a directory by its mode and a file by its name".into()),
+        (DIRECTORY, false) => return Err(Ambiguity::Kind.says("is a directory by its mode and a file by its name")),
         (0, false) if attributes & DOS_DIRECTORY != 0 => {
-            return Err("is a directory by its attributes and a file by its name".into());
+            return Err(Ambiguity::Kind.says("is a directory by its attributes and a file by its name"));
         }
         (CHARACTER_DEVICE | BLOCK_DEVICE | SOCKET, false) => return Err("is a device or a socket, which is not supported".into()),
         // A pipe too: Info-ZIP writes that for what it read from its standard input. It becomes a file like any other.

@@ -2,11 +2,12 @@
 
 use super::Record;
 use super::gaps::hide_an_entry;
+use crate::ambiguity::Ambiguity;
 use crate::bytes::{Bytes, Window};
 use crate::contract::{Entry, Error};
 use crate::extra::{Facts, Numbers};
-use crate::failure::{invalid, quoted};
-use crate::fields::{DESCRIPTOR_SIGNATURE, LOCAL_LEN, LOCAL_SIGNATURE, flag, u16_at, u32_at, u64_at};
+use crate::failure::{ambiguous, invalid, quoted};
+use crate::fields::{DESCRIPTOR_SIGNATURE, LOCAL_LEN, LOCAL_SIGNATURE, flag, method, u16_at, u32_at, u64_at};
 use crate::names::read_name;
 use crate::oddities::{Layout, Oddities};
 
@@ -23,7 +24,7 @@ pub fn walk<B: Bytes + ?Sized>(
     let prefix = order.first().map_or(directory, |&first| records[first as usize].entry.offset);
     let mut layout = Layout { prefix, ..Layout::default() };
     if hide_an_entry(window, 0, layout.prefix)? {
-        return Err(invalid("there is an entry before the first one that the directory does not list"));
+        return Err(ambiguous(Ambiguity::Hidden, "there is an entry before the first one that the directory does not list"));
     }
     for (place, &index) in order.iter().enumerate() {
         let next = order.get(place + 1).map(|&next| records[next as usize].entry.offset);
@@ -38,10 +39,10 @@ pub fn walk<B: Bytes + ?Sized>(
         layout.gaps += gap;
         let hides = hide_an_entry(window, end, end + gap)?;
         if hides && next.is_some() {
-            return Err(invalid(format!(
-                "there is an entry behind {} that the directory does not list",
-                quoted(&record.entry.raw_name)
-            )));
+            return Err(ambiguous(
+                Ambiguity::Hidden,
+                format!("there is an entry behind {} that the directory does not list", quoted(&record.entry.raw_name)),
+            ));
         }
         // Programs that delete the last entry by writing a new directory leave it behind; all readers agree to ignore it.
         layout.unlisted |= hides;
@@ -115,31 +116,35 @@ fn check_entry<B: Bytes + ?Sized>(window: &mut Window<B>, record: &mut Record, l
             record.oddities.add(Oddities::DESCRIPTOR);
             Ok(data_end + len)
         }
-        None => Err("has other sizes or another checksum behind its contents than in the directory".into()),
+        None => Err(Ambiguity::Size.says("has other sizes or another checksum behind its contents than in the directory")),
     }
 }
 
 fn check_identity(local: &LocalHeader, record: &Record, facts: &Facts) -> Result<(), String> {
     let entry = &record.entry;
     if local.name != entry.raw_name {
-        return Err(format!("has another name at its contents: {}", quoted(local.name)));
+        return Err(Ambiguity::Name.says(format!("has another name at its contents: {}", quoted(local.name))));
     }
     if local.method != entry.method {
-        return Err("has another compression method at its contents than in the directory".into());
+        return Err(Ambiguity::Method.says("has another compression method at its contents than in the directory"));
     }
     let encrypted = flag::ENCRYPTED | flag::STRONG_ENCRYPTION | flag::MASKED_HEADERS;
     if local.flags & encrypted != 0 || facts.encrypted {
-        return Err("is encrypted at its contents and not in the directory".into());
+        return Err(Ambiguity::Encryption.says("is encrypted at its contents and not in the directory"));
     }
     let differs = local.flags ^ record.flags;
-    if differs & flag::PATCH != 0 || (differs & flag::UTF8 != 0 && !local.name.is_ascii()) {
-        return Err("has other flags at its contents than in the directory".into());
+    if differs & flag::UTF8 != 0 && !local.name.is_ascii() {
+        return Err(Ambiguity::Name.says("is UTF-8 by one of its flags and not by the other"));
+    }
+    let is_lzma = entry.method == method::LZMA;
+    if differs & flag::PATCH != 0 || (is_lzma && differs & flag::LZMA_END_MARK != 0) {
+        return Err(Ambiguity::Method.says("has other flags at its contents than in the directory"));
     }
     if facts.unicode_path.is_some() {
         let name = read_name(local.name, local.flags & flag::UTF8 != 0, facts)
             .map_err(|error| format!("cannot be read: {}", error.message))?;
         if name.path != entry.path && !name.oddities.has(Oddities::STALE_UNICODE_NAME) {
-            return Err(format!("has another Unicode name at its contents: {}", quoted(name.path.as_bytes())));
+            return Err(Ambiguity::Name.says(format!("has another Unicode name at its contents: {}", quoted(name.path.as_bytes()))));
         }
     }
     Ok(())
@@ -152,7 +157,7 @@ fn check_numbers(local: &LocalHeader, entry: &Entry, facts: &Facts, has_descript
     let agrees = |here: u64, listed: u64| here == listed || (has_descriptor && here == 0);
     let sizes_agree = agrees(numbers.size, entry.size) && agrees(numbers.compressed_size, entry.compressed_size);
     if !sizes_agree || !agrees(u64::from(local.crc32), u64::from(entry.crc32)) {
-        return Err("has other sizes or another checksum at its contents than in the directory".into());
+        return Err(Ambiguity::Size.says("has other sizes or another checksum at its contents than in the directory"));
     }
     Ok(())
 }

@@ -2,15 +2,18 @@
 
 use std::cmp::Ordering;
 
+use unicode_normalization::UnicodeNormalization;
+
 use super::Record;
+use crate::ambiguity::Ambiguity;
 use crate::contract::{EntryKind, Error};
-use crate::failure::{invalid, quoted};
+use crate::failure::{ambiguous, quoted};
 use crate::oddities::Oddities;
 
-/// Refuses duplicates and clashes, and marks names that only differ in case.
+/// Refuses duplicates and clashes, and marks names that a filesystem may take for one.
 pub fn check(records: &mut [Record]) -> Result<(), Error> {
     check_tree(records)?;
-    mark_other_case(records);
+    mark_folded(records);
     Ok(())
 }
 
@@ -23,11 +26,17 @@ fn check_tree(records: &[Record]) -> Result<(), Error> {
         let (above, below) = (&pair[0].entry, &pair[1].entry);
         let Some(rest) = below.path.strip_prefix(&above.path) else { continue };
         if rest.is_empty() {
-            return Err(invalid(format!("entry {} is there twice, so it can have two contents", quoted(&below.raw_name))));
+            return Err(ambiguous(
+                Ambiguity::Duplicate,
+                format!("entry {} is there twice, so it can have two contents", quoted(&below.raw_name)),
+            ));
         }
         if rest.starts_with('/') && above.kind != EntryKind::Directory {
             let (file, inner) = (quoted(&above.raw_name), quoted(&below.raw_name));
-            return Err(invalid(format!("entry {file} is not a directory, and yet entry {inner} lies in it")));
+            return Err(ambiguous(
+                Ambiguity::Duplicate,
+                format!("entry {file} is not a directory, and yet entry {inner} lies in it"),
+            ));
         }
     }
     Ok(())
@@ -45,30 +54,44 @@ fn tree_order(a: &[u8], b: &[u8]) -> Ordering {
     }
 }
 
-/// Equal names in equal case were refused before, so equal hashes of folded names mean another case, and that is only a warning:
-/// a collision made on purpose costs nothing.
-fn mark_other_case(records: &mut [Record]) {
-    let mut folded: Vec<(u64, u32)> = Vec::with_capacity(records.len());
+/// Names that are the same to the letter were refused before, so equal hashes of folded names mean another spelling, and that is
+/// only a warning: a collision made on purpose costs nothing.
+fn mark_folded(records: &mut [Record]) {
+    let mut hashes: Vec<(u64, u32)> = Vec::with_capacity(records.len());
     for (index, record) in records.iter_mut().enumerate() {
-        record.oddities.remove(Oddities::OTHER_CASE);
-        folded.push((folded_hash(&record.entry.path), index as u32));
+        record.oddities.remove(Oddities::FOLDED);
+        hashes.push((hash(folded(&record.entry.path)), index as u32));
     }
-    folded.sort_unstable();
-    for pair in folded.windows(2) {
+    hashes.sort_unstable();
+    for pair in hashes.windows(2) {
         let [a, b] = [pair[0].1 as usize, pair[1].1 as usize];
-        if pair[0].0 == pair[1].0 && records[a].entry.path.to_lowercase() == records[b].entry.path.to_lowercase() {
-            records[b].oddities.add(Oddities::OTHER_CASE);
+        if pair[0].0 == pair[1].0 && folded(&records[a].entry.path).eq(folded(&records[b].entry.path)) {
+            records[b].oddities.add(Oddities::FOLDED);
         }
     }
 }
 
-/// FNV-1a over the lower-case name.
-fn folded_hash(path: &str) -> u64 {
-    let step = |hash: u64, unit: u32| (hash ^ u64::from(unit)).wrapping_mul(0x0100_0000_01b3);
-    let start = 0xcbf2_9ce4_8422_2325;
-    if path.is_ascii() {
-        path.bytes().fold(start, |hash, byte| step(hash, u32::from(byte.to_ascii_lowercase())))
-    } else {
-        path.to_lowercase().chars().fold(start, |hash, letter| step(hash, letter as u32))
+/// The letters of a name as a filesystem sees them that tells neither `A` from `a` nor `é` from `e` with an accent behind it.
+fn folded(path: &str) -> impl Iterator<Item = char> {
+    let (plain, other) = if path.is_ascii() { (path, "") } else { ("", path) };
+    plain.chars().map(|letter| letter.to_ascii_lowercase()).chain(other.nfd().flat_map(char::to_lowercase).nfd())
+}
+
+/// FNV-1a.
+fn hash(letters: impl Iterator<Item = char>) -> u64 {
+    letters.fold(0xcbf2_9ce4_8422_2325, |hash, letter| (hash ^ u64::from(letter)).wrapping_mul(0x0100_0000_01b3))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_fold_by_case_and_by_accents() {
+        let same = |a, b| folded(a).eq(folded(b));
+        assert!(same("README/ä", "readme/Ä"));
+        assert!(same("caf\u{e9}", "CAFE\u{301}"));
+        assert!(same("\u{c5}", "\u{212b}") && same("\u{1e69}", "s\u{307}\u{323}"));
+        assert!(!same("a", "b") && !same("\u{e9}", "e") && !same("a", "\u{430}"));
     }
 }

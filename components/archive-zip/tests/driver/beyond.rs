@@ -5,8 +5,8 @@ use zipfs_archive_zip::contract::{Change, EntryKind, Listing, NewEntry, Replacem
 use zipfs_archive_zip::pack::{Output, pack};
 use zipfs_archive_zip::scan::{NO_LIMITS, scan};
 
-use crate::made::field;
 use crate::memory::Files;
+use zipfs_test_archives::made::field;
 
 const FIVE_GIB: u64 = 5 << 30;
 

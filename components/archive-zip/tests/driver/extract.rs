@@ -6,8 +6,8 @@ use zip::write::SimpleFileOptions;
 use zipfs_archive_zip::contract::{Entry, EntryKind};
 use zipfs_archive_zip::extract::extract;
 
-use crate::made::{deflate, deflated, stored, zip};
 use crate::memory::{Files, LIMITS, listing, open};
+use zipfs_test_archives::made::{deflate, deflated, stored, zip};
 
 /// Bytes that compress a little, the same every time.
 fn noise(len: usize) -> Vec<u8> {
@@ -65,10 +65,16 @@ fn damage_is_found() {
     let crc = good.clone().both(|head| head.crc32 ^= 1);
     let stored_crc = stored("a", &contents).both(|head| head.crc32 ^= 1);
     let cut = good.clone().with(|part| part.data.truncate(6000)).both(|head| head.compressed_size = 6000);
-    let short = good.both(|head| head.size += 1);
+    let short = good.both(|head| (head.size, head.crc32) = (head.size + 1, 0));
     for part in [flipped, crc, stored_crc, cut, short] {
         assert_eq!(refusal(&zip([part])).0, "ZIP_INVALID");
     }
+}
+
+#[test]
+fn fewer_bytes_than_declared_pass_if_the_checksum_vouches_for_them() {
+    let short = deflated("a", "contents").both(|head| head.size += 1);
+    assert_eq!(open(&zip([short])).unwrap().contents["a"], b"contents");
 }
 
 #[test]
@@ -103,12 +109,13 @@ fn bytes_behind_the_stream_are_ignored() {
 fn entries_that_do_not_fit_the_archive_are_refused() {
     let bytes = zip([stored("a", "contents")]);
     let good = listing(&bytes).unwrap().entries.remove(0);
-    let lies: [fn(&mut Entry); 6] = [
+    let lies: [fn(&mut Entry); 7] = [
         |entry| entry.offset = 1,
         |entry| entry.offset = u64::MAX,
         |entry| entry.span = 10,
         |entry| entry.compressed_size = u64::MAX,
         |entry| entry.method = 12,
+        |entry| entry.method = 1,
         |entry| (entry.kind, entry.crc32) = (EntryKind::File, 0),
     ];
     for lie in lies {

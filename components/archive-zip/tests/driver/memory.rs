@@ -61,6 +61,11 @@ impl Contents for Files {
         }
     }
 
+    fn read_link(&mut self, path: &str) -> Result<String, Error> {
+        let (file, _) = self.open(path)?;
+        Ok(String::from_utf8(self.contents[&file].clone()).unwrap())
+    }
+
     fn read(&mut self, file: &String, offset: u64, len: u32) -> Result<Vec<u8>, Error> {
         let contents = &self.contents[file];
         let start = (offset as usize).min(contents.len());

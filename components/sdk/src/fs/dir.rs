@@ -77,6 +77,11 @@ impl Dir {
         self.0.stat(path, true)
     }
 
+    /// What a link says, which is not always where it leads.
+    pub fn read_link(&self, path: &str) -> Result<String> {
+        self.0.read_link(path)
+    }
+
     /// The names in this directory, in the order of the filesystem. Names that are not UTF-8 are left out: no call could use them.
     pub fn read_dir(&self) -> Result<Vec<Entry>> {
         self.0.read_dir()

@@ -47,6 +47,10 @@ impl Dir {
         Ok(found.into())
     }
 
+    pub(super) fn read_link(&self, path: &str) -> Result<String> {
+        self.handle.read_link_contents(path)?.into_os_string().into_string().map_err(|_| IoError::Invalid)
+    }
+
     pub(super) fn read_dir(&self) -> Result<Vec<Entry>> {
         let mut entries = Vec::new();
         for entry in self.handle.entries()? {

@@ -51,6 +51,10 @@ impl Dir {
         Ok(self.handle.stat_at(how, path)?.into())
     }
 
+    pub(super) fn read_link(&self, path: &str) -> Result<String> {
+        Ok(self.handle.readlink_at(path)?)
+    }
+
     pub(super) fn read_dir(&self) -> Result<Vec<Entry>> {
         let stream = self.handle.read_directory()?;
         let mut entries = Vec::new();

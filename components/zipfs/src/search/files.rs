@@ -58,7 +58,7 @@ pub fn beneath(workspace: &Dir, directory: &str, filter: &Filter) -> Result<Vec<
             let path = lookup::join(&directory, &entry.name);
             match entry.kind {
                 Kind::Dir => pending.push(path),
-                _ if filter.lets_pass(&path) => files.push(path),
+                Kind::File if filter.lets_pass(&path) => files.push(path),
                 _ => {}
             }
         }

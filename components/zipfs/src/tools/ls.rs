@@ -10,8 +10,10 @@ use crate::lookup;
 
 const DESCRIPTION: &str = "\
 Lists a directory of the session, sorted by name. Use it for names, sizes and times; zipfs_tree shows the structure at a glance. \
-Returns entries[] with name (directories end in '/'), type ('dir' or 'file'), size_bytes and modified_at (UTC). With \
-recursive=true everything below, with names relative to `path`. For a file, its one entry. Next: zipfs_read.";
+Returns entries[] with name (directories end in '/'), type ('dir', 'file', or 'symlink' with its target), size_bytes and \
+modified_at (UTC). With recursive=true everything below, with names relative to `path`. For a file, its one entry. A long \
+list comes in parts: total_entries counts all, and while truncated is true go on at offset + the number of entries. \
+Next: zipfs_read.";
 
 pub fn tool() -> Tool {
     Tool::new("zipfs_ls", DESCRIPTION, ls).title("List directory").reads().meta(super::long_results)
@@ -26,11 +28,29 @@ struct Arguments {
     /// Whether to list everything below it too.
     #[serde(default)]
     recursive: bool,
+    /// How many entries to leave out at the beginning.
+    #[serde(default)]
+    offset: u64,
+    /// How many entries to return at most, up to 50000.
+    #[serde(default = "default_limit")]
+    limit: u64,
 }
+
+/// What clients show without cutting it.
+fn default_limit() -> u64 {
+    4_000
+}
+
+/// Several megabytes of JSON, which fit into an answer and twice into an instance.
+const MOST: u64 = 50_000;
 
 #[derive(Serialize, JsonSchema)]
 struct Listed {
     entries: Vec<Item>,
+    /// All that there are.
+    total_entries: usize,
+    /// Whether there are more after these.
+    truncated: bool,
 }
 
 #[derive(Serialize, JsonSchema)]
@@ -39,17 +59,21 @@ struct Item {
     name: String,
     #[serde(rename = "type")]
     kind: ItemKind,
-    /// 0 for a directory.
+    /// 0 for a directory and for a link.
     size_bytes: u64,
     /// RFC 3339, UTC.
     modified_at: String,
+    /// What a link says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    target: Option<String>,
 }
 
-#[derive(Serialize, JsonSchema)]
+#[derive(Clone, Copy, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum ItemKind {
     Dir,
     File,
+    Symlink,
 }
 
 fn ls(arguments: Arguments) -> Result<Listed, Error> {
@@ -57,59 +81,70 @@ fn ls(arguments: Arguments) -> Result<Listed, Error> {
     let workspace = fs::workspace()?;
     let found = lookup::find(&workspace, &path)?;
     if found.kind == Kind::File {
-        return Ok(Listed { entries: vec![item(path.name().unwrap_or_default().to_owned(), &found)] });
+        let entry = item(path.name().unwrap_or_default().to_owned(), ItemKind::File, &found);
+        return Ok(Listed { entries: vec![entry], total_entries: 1, truncated: false });
     }
     let base = workspace.open_dir(path.as_str()).map_err(|error| error.at(&path))?;
-    let mut entries = Vec::new();
+    let names = names(&base, arguments.recursive)?;
+    let start = usize::try_from(arguments.offset).unwrap_or(usize::MAX).min(names.len());
+    let end = start.saturating_add(arguments.limit.min(MOST) as usize).min(names.len());
+    let mut entries = Vec::with_capacity(end - start);
+    for name in &names[start..end] {
+        entries.extend(look(&base, name).map_err(|error| error.at(name))?);
+    }
+    Ok(Listed { entries, total_entries: names.len(), truncated: end < names.len() })
+}
+
+/// The names in a directory, sorted; directories end in '/'.
+fn names(base: &Dir, recursive: bool) -> Result<Vec<String>, Error> {
+    let mut names = Vec::new();
     // Directories still to list, by name from the base. Names and not handles, since a deep tree would use up the handles that a
     // call may hold.
     let mut pending = vec![String::new()];
     while let Some(directory) = pending.pop() {
-        let below = add_directory(&base, &directory, &mut entries).map_err(|error| error.at(&directory))?;
-        if arguments.recursive {
-            pending.extend(below);
-        }
-    }
-    entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-    Ok(Listed { entries })
-}
-
-/// Adds what one directory holds, and returns the directories in it.
-fn add_directory(base: &Dir, directory: &str, entries: &mut Vec<Item>) -> fs::Result<Vec<String>> {
-    let opened;
-    let dir = if directory.is_empty() {
-        base
-    } else {
-        opened = match base.open_dir(directory) {
+        let entries = match base.open_dir(if directory.is_empty() { "." } else { &directory }).and_then(|dir| lookup::list(&dir)) {
             // Removed by another program since its name was read.
-            Err(IoError::NotFound) => return Ok(Vec::new()),
-            result => result?,
-        };
-        &opened
-    };
-    let mut below = Vec::new();
-    for entry in lookup::list(dir)? {
-        let stat = match dir.stat(&entry.name) {
             Err(IoError::NotFound) => continue,
-            result => result?,
+            result => result.map_err(|error| error.at(&directory))?,
         };
-        let name = lookup::join(directory, &entry.name);
-        if stat.kind == Kind::Dir {
-            below.push(name.clone());
+        for entry in entries {
+            let name = lookup::join(&directory, &entry.name);
+            if entry.kind == Kind::Dir {
+                names.push(format!("{name}/"));
+                if recursive {
+                    pending.push(name);
+                }
+            } else {
+                names.push(name);
+            }
         }
-        entries.push(item(name, &stat));
     }
-    Ok(below)
+    names.sort_unstable();
+    Ok(names)
 }
 
-fn item(mut name: String, stat: &Stat) -> Item {
-    let modified_at = stat.modified.unwrap_or(Timestamp { seconds: 0, nanoseconds: 0 }).to_string();
-    if stat.kind == Kind::Dir {
-        name.push('/');
-        Item { name, kind: ItemKind::Dir, size_bytes: 0, modified_at }
-    } else {
-        Item { name, kind: ItemKind::File, size_bytes: stat.size, modified_at }
+/// What has this name; nothing if another program removed it meanwhile.
+fn look(base: &Dir, name: &str) -> fs::Result<Option<Item>> {
+    let stat = match base.stat(name.trim_end_matches('/')) {
+        Err(IoError::NotFound) => return Ok(None),
+        result => result?,
+    };
+    let kind = match stat.kind {
+        Kind::Dir => ItemKind::Dir,
+        Kind::Symlink => ItemKind::Symlink,
+        Kind::File | Kind::Other => ItemKind::File,
+    };
+    let mut item = item(name.to_owned(), kind, &stat);
+    if kind == ItemKind::Symlink {
+        item.target = base.read_link(name).ok();
     }
+    Ok(Some(item))
+}
+
+fn item(name: String, kind: ItemKind, stat: &Stat) -> Item {
+    let modified_at = stat.modified.unwrap_or(Timestamp { seconds: 0, nanoseconds: 0 }).to_string();
+    let size_bytes = if kind == ItemKind::File { stat.size } else { 0 };
+    Item { name, kind, size_bytes, modified_at, target: None }
 }
 
 #[cfg(test)]
@@ -153,6 +188,20 @@ mod tests {
     }
 
     #[test]
+    fn a_long_list_comes_in_parts() {
+        let bench = bench();
+        let part =
+            |offset: u64, limit: u64| bench.call("zipfs_ls", json!({"recursive": true, "offset": offset, "limit": limit})).json();
+        let first = part(0, 4);
+        assert_eq!((names(&first).len(), &first["total_entries"], &first["truncated"]), (4, &json!(6), &json!(true)));
+        let rest = part(4, 4);
+        assert_eq!((names(&rest), &rest["truncated"]), (vec!["a/x.txt", "b.txt"], &json!(false)));
+        for offset in [6, u64::MAX] {
+            assert_eq!((names(&part(offset, 4)).len(), &part(offset, 4)["truncated"]), (0, &json!(false)));
+        }
+    }
+
+    #[test]
     fn a_file_is_its_own_entry() {
         let listed = bench().call("zipfs_ls", json!({"path": "a/deep/y.txt"})).json();
         assert_eq!(names(&listed), ["y.txt"]);
@@ -161,7 +210,10 @@ mod tests {
 
     #[test]
     fn an_empty_workspace_is_an_empty_list() {
-        assert_eq!(Bench::of::<crate::Zipfs>().call("zipfs_ls", json!({"path": ""})).json(), json!({"entries": []}));
+        assert_eq!(
+            Bench::of::<crate::Zipfs>().call("zipfs_ls", json!({"path": ""})).json(),
+            json!({"entries": [], "total_entries": 0, "truncated": false})
+        );
     }
 
     #[test]
@@ -173,12 +225,15 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn links_are_neither_listed_nor_followed_out() {
+    fn links_are_listed_and_not_followed_out() {
         let bench = bench();
         let outside = bench.host_path().parent().unwrap().join("staging");
         std::os::unix::fs::symlink(&outside, bench.host_path().join("out")).unwrap();
         std::os::unix::fs::symlink("a", bench.host_path().join("in")).unwrap();
-        assert_eq!(names(&bench.call("zipfs_ls", json!({"recursive": true})).json()).len(), 6);
+        let listed = bench.call("zipfs_ls", json!({"recursive": true})).json();
+        assert_eq!(names(&listed).len(), 8);
+        let link = listed["entries"].as_array().unwrap().iter().find(|entry| entry["name"] == "in").unwrap();
+        assert_eq!((&link["type"], &link["target"], &link["size_bytes"]), (&json!("symlink"), &json!("a"), &json!(0)));
         assert_eq!(bench.call("zipfs_ls", json!({"path": "out"})).error().code(), "PATH_TRAVERSAL");
         assert_eq!(names(&bench.call("zipfs_ls", json!({"path": "in"})).json()), ["deep/", "x.txt"]);
     }

@@ -49,11 +49,12 @@ fn write(arguments: Arguments) -> Result<Written, Error> {
     let Some(parent) = path.parent() else { return Err(is_directory(&path)) };
     let workspace = fs::workspace()?;
     refuse_what_cannot_be_replaced(&workspace, &path)?;
+    let mut made = Vec::new();
     if !parent.is_root() {
         match workspace.stat_target(parent.as_str()) {
             Ok(found) if found.kind == Kind::Dir => {}
             Ok(_) => return Err(goes_through_a_file(&path)),
-            Err(IoError::NotFound) if arguments.create_dirs => create_directories(&workspace, &parent)?,
+            Err(IoError::NotFound) if arguments.create_dirs => made = create_directories(&workspace, &parent)?,
             Err(IoError::NotFound) => {
                 return Err(IoError::NotFound.at(&parent).suggest("With create_dirs=true it is made."));
             }
@@ -61,10 +62,17 @@ fn write(arguments: Arguments) -> Result<Written, Error> {
             Err(error) => return Err(error.at(&parent)),
         }
     }
-    let replacement = files::replace(&path)?;
-    replacement.write(&bytes)?;
-    replacement.commit()?;
+    if let Err(error) = replace(&path, &bytes) {
+        remove_directories(&workspace, &made);
+        return Err(error);
+    }
     Ok(Written { written: true, size_bytes: bytes.len() })
+}
+
+fn replace(path: &WorkspacePath, bytes: &[u8]) -> Result<(), Error> {
+    let replacement = files::replace(path)?;
+    replacement.write(bytes)?;
+    replacement.commit()
 }
 
 /// A link that stays inside is replaced by the file; one that leads out is refused, so that the attempt has a name.
@@ -94,17 +102,29 @@ fn goes_through_a_file(path: &WorkspacePath) -> Error {
         .suggest("Choose another path, or delete that file first with zipfs_delete.")
 }
 
-/// Makes a directory and those above it. What another call makes meanwhile is as good as made by us.
-fn create_directories(workspace: &Dir, path: &WorkspacePath) -> Result<(), Error> {
-    let mut made = String::new();
+/// Makes a directory and those above it, and returns those that were not there. What another call makes meanwhile is as good as
+/// made by us.
+fn create_directories(workspace: &Dir, path: &WorkspacePath) -> Result<Vec<String>, Error> {
+    let (mut made, mut made_here) = (String::new(), Vec::new());
     for component in path.components() {
         made = crate::lookup::join(&made, component);
         match workspace.create_dir(&made) {
-            Ok(()) | Err(IoError::Exists) => {}
-            Err(error) => return Err(error.at(&made)),
+            Ok(()) => made_here.push(made.clone()),
+            Err(IoError::Exists) => {}
+            Err(error) => {
+                remove_directories(workspace, &made_here);
+                return Err(error.at(&made));
+            }
         }
     }
-    Ok(())
+    Ok(made_here)
+}
+
+/// A write that failed leaves nothing behind. A directory that another call has put something into stays.
+fn remove_directories(workspace: &Dir, made: &[String]) {
+    for directory in made.iter().rev() {
+        let _ = workspace.remove_dir(directory);
+    }
 }
 
 #[cfg(test)]

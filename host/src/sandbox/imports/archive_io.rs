@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use wasmtime::component::Resource;
@@ -10,6 +9,7 @@ use wasmtime::{Error, Result};
 
 use crate::sandbox::bindings::archive::zipfs::plugin::archive_io::{Host, HostSource, HostStaged};
 use crate::sandbox::guest::Guest;
+use crate::workspace::copy::copy_range;
 
 /// One read returns no more, whatever the guest asks for.
 const MOST_READ: u64 = 1 << 20;
@@ -38,10 +38,8 @@ impl HostSource for Guest {
     fn read(&mut self, this: Resource<Source>, offset: u64, len: u32) -> Result<Vec<u8>> {
         let source = self.table.get(&this)?;
         let len = u64::from(len).min(MOST_READ).min(source.size.saturating_sub(offset));
-        let mut bytes = vec![0; len as usize];
         // The copy is private and does not change, so a short or failing read is the disk's, and ends the call.
-        source.file.read_exact_at(&mut bytes, offset).map_err(|error| Error::new(error).context("the archive cannot be read"))?;
-        Ok(bytes)
+        read_exactly(&source.file, offset, len as usize).map_err(|error| Error::new(error).context("the archive cannot be read"))
     }
 
     fn drop(&mut self, this: Resource<Source>) -> Result<()> {
@@ -82,6 +80,21 @@ impl HostStaged for Guest {
     }
 }
 
+/// Reads without clearing the memory first, which for a large archive would be as much work as reading it.
+fn read_exactly(file: &File, offset: u64, len: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(len);
+    while bytes.len() < len {
+        let at = offset + bytes.len() as u64;
+        // The room may be larger than what was asked for.
+        let read = rustix::io::retry_on_intr(|| rustix::io::pread(file, rustix::buffer::spare_capacity(&mut bytes), at))?;
+        if read == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        bytes.truncate(len);
+    }
+    Ok(bytes)
+}
+
 impl Staged {
     fn grow(&mut self, len: u64) -> io::Result<()> {
         match self.position.checked_add(len).filter(|&end| end <= self.most) {
@@ -92,27 +105,4 @@ impl Staged {
             None => Err(io::Error::new(io::ErrorKind::FileTooLarge, "the new archive would be too large")),
         }
     }
-}
-
-/// In the kernel, sharing blocks where the filesystem can.
-fn copy_range(from: &File, mut to: &File, mut offset: u64, mut len: u64) -> io::Result<()> {
-    while len > 0 {
-        let step = usize::try_from(len).unwrap_or(usize::MAX).min(1 << 30);
-        let copied = match rustix::fs::copy_file_range(from, Some(&mut offset), to, None, step) {
-            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(copied) => copied as u64,
-            Err(rustix::io::Errno::INTR) => 0,
-            // Two filesystems, or one that cannot.
-            Err(rustix::io::Errno::XDEV | rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::OPNOTSUPP) => {
-                let mut buffer = vec![0; step.min(1 << 20)];
-                from.read_exact_at(&mut buffer, offset)?;
-                to.write_all(&buffer)?;
-                offset += buffer.len() as u64;
-                buffer.len() as u64
-            }
-            Err(error) => return Err(error.into()),
-        };
-        len -= copied;
-    }
-    Ok(())
 }

@@ -14,7 +14,7 @@ use crate::sandbox::bindings::plugin::zipfs::plugin::sessions::{
 };
 use crate::sandbox::bindings::types::Error;
 use crate::sandbox::guest::{Capability, Guest};
-use crate::workspace::original::Original;
+use crate::workspace::original::Originals;
 use crate::workspace::prune::{self, Choice};
 use crate::workspace::{Workspace, sync};
 
@@ -33,6 +33,15 @@ impl Guest {
             return Err(Failure::new(Class::Forbidden, "CAPABILITY_REFUSED", message).into());
         }
         self.session_host()
+    }
+
+    /// What the archive holds, read once for a call that asks for many files.
+    fn originals(&mut self) -> Result<&Originals, Error> {
+        if self.originals.is_none() {
+            let originals = Originals::of(self.session()?)?;
+            self.originals = Some(originals);
+        }
+        self.originals.as_ref().ok_or_else(no_session)
     }
 
     fn session(&mut self) -> Result<&mut Workspace, Error> {
@@ -88,6 +97,7 @@ impl Host for Guest {
             (Err(error), _) => return Ok(Err(error)),
             (_, None) => return Ok(Err(no_session())),
         };
+        self.originals = None;
         let (session, synced) = detached_with(session, move |session, cancel| async move {
             let mut session = session;
             let synced = sync_session(&host, &mut session, force, dry_run, &cancel).await;
@@ -124,8 +134,8 @@ impl Host for Guest {
         };
         // What crosses into the guest has to fit there.
         let max_size = max_size.min(self.limits.memory_bytes as u64 / 4);
-        let found = match self.session() {
-            Ok(session) => Original::find(session, &path, max_size),
+        let found = match self.originals() {
+            Ok(originals) => originals.find(&path, max_size),
             Err(error) => return Ok(Err(error)),
         };
         let original = match found {

@@ -1,6 +1,8 @@
 //! What is measured, one file each. A new measurement is a file here and a line in `ALL`.
 
 mod call;
+mod command;
+mod open;
 mod pipelined;
 mod read;
 mod start;
@@ -23,7 +25,17 @@ pub struct Measure {
 }
 
 /// In the order in which they run.
-pub const ALL: &[Measure] = &[call::MEASURE, read::MEASURE, start::MEASURE, pipelined::MEASURE];
+pub const ALL: &[Measure] = &[
+    call::MEASURE,
+    read::MEASURE,
+    start::MEASURE,
+    command::MEASURE,
+    pipelined::MEASURE,
+    open::SOURCE,
+    open::SMALL,
+    open::TEXT,
+    open::STORED,
+];
 
 /// What came of a measurement.
 pub struct Finding {

@@ -5,6 +5,7 @@ mod native;
 mod typescript;
 mod zipfs;
 
+use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
@@ -24,8 +25,14 @@ pub enum Role {
     Native,
     /// The reference server for files, in TypeScript.
     TypeScript,
+    /// A program that lists archives without opening a session.
+    Lister,
     /// Two pipes and no server.
     Floor,
+    /// Info-ZIP's, where archives are unpacked.
+    Unzip,
+    /// Another program that unpacks archives.
+    Unpacker,
 }
 
 /// A server that can be started, and what to ask it. Where it has no such tool the reason stands in its place.
@@ -48,6 +55,13 @@ pub struct Absent {
 pub struct Field {
     pub peers: Vec<Peer>,
     pub absent: Vec<Absent>,
+    /// The zipfs that is measured, as a command.
+    pub program: PathBuf,
+    /// Where large archives are kept from run to run.
+    pub bench: PathBuf,
+    /// Where they are unpacked, on the same disk. Gone at the end.
+    pub scratch: tempfile::TempDir,
+    numbers: Cell<u32>,
 }
 
 /// The zipfs that is measured.
@@ -58,8 +72,15 @@ pub struct Subject<'a> {
 }
 
 impl Field {
-    pub fn gather(fixture: &Fixture, places: &Places, subject: &Subject) -> Self {
-        let mut field = Self { peers: Vec::new(), absent: Vec::new() };
+    pub fn gather(fixture: &Fixture, places: &Places, subject: &Subject) -> Result<Self> {
+        let mut field = Self {
+            peers: Vec::new(),
+            absent: Vec::new(),
+            program: subject.program.clone(),
+            bench: places.bench.clone(),
+            scratch: tempfile::Builder::new().prefix("unpacked-").tempdir_in(&places.bench)?,
+            numbers: Cell::new(0),
+        };
         field.admit("pipe echo", echo::find(fixture, places));
         field.admit("native rmcp", native::find(fixture, places));
         field.admit("zipfs", zipfs::find(fixture, subject));
@@ -71,7 +92,12 @@ impl Field {
             };
             field.admit(runtime.label(), peer);
         }
-        field
+        Ok(field)
+    }
+
+    /// A number that was not given before.
+    pub fn next_number(&self) -> u32 {
+        self.numbers.replace(self.numbers.get() + 1)
     }
 
     fn admit(&mut self, name: &str, peer: Result<Peer>) {

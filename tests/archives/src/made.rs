@@ -42,6 +42,11 @@ pub fn deflated(name: impl AsRef<[u8]>, contents: impl AsRef<[u8]>) -> Part {
     part(name.as_ref(), 8, deflate(contents.as_ref()), contents.as_ref())
 }
 
+/// A file whose contents somebody else compressed.
+pub fn compressed(name: impl AsRef<[u8]>, method: u16, data: &[u8], contents: &[u8]) -> Part {
+    part(name.as_ref(), method, data.to_vec(), contents)
+}
+
 fn part(name: &[u8], method: u16, data: Vec<u8>, contents: &[u8]) -> Part {
     let head = Head {
         name: name.to_vec(),
@@ -67,10 +72,11 @@ fn part(name: &[u8], method: u16, data: Vec<u8>, contents: &[u8]) -> Part {
     }
 }
 
+/// A deflate stream.
 pub fn deflate(contents: &[u8]) -> Vec<u8> {
     let mut deflate = zlib_rs::Deflate::new(6, false, 15);
     let mut room = vec![0; contents.len() + 1000];
-    deflate.compress(contents, &mut room, zlib_rs::DeflateFlush::Finish).unwrap();
+    deflate.compress(contents, &mut room, zlib_rs::DeflateFlush::Finish).expect("there is room");
     room.truncate(deflate.total_out() as usize);
     room
 }
@@ -120,6 +126,17 @@ impl Part {
 /// An extra field.
 pub fn field(id: u16, body: &[u8]) -> Vec<u8> {
     [&id.to_le_bytes(), &(body.len() as u16).to_le_bytes(), body].concat()
+}
+
+/// An extra field with another name, made for the name `raw`.
+pub fn unicode_name(raw: &[u8], name: &str) -> Vec<u8> {
+    field(0x7075, &[&[1], &crc32fast::hash(raw).to_le_bytes()[..], name.as_bytes()].concat())
+}
+
+/// A zip64 field.
+pub fn zip64(numbers: &[u64]) -> Vec<u8> {
+    let body: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+    field(1, &body)
 }
 
 /// A whole archive.
