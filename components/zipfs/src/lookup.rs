@@ -21,7 +21,7 @@ pub fn find(workspace: &Dir, path: &WorkspacePath) -> Result<Stat, Error> {
 /// The error of a tool that looked for something. For whoever only looks, a path that goes through a file is a path to nothing.
 pub fn not_there(error: IoError, path: &WorkspacePath) -> Error {
     match error {
-        IoError::NotFound | IoError::NotDir => IoError::NotFound.at(path).suggest("zipfs_tree shows what there is."),
+        IoError::NotFound | IoError::NotDir => IoError::NotFound.at(path).suggest("See what there is with zipfs_tree."),
         other => other.at(path),
     }
 }

@@ -45,7 +45,7 @@ impl World {
             }
             // One number in the headers of the first entry: what, where, and the number.
             "encrypt" => patch_headers(&at, 6, 8, 1),
-            "recode" => patch_headers(&at, 8, 10, 12),
+            "recode" => patch_headers(&at, 8, 10, 97),
             "damage" => {
                 let file = File::options().read(true).write(true).open(at).unwrap();
                 let mut byte = [0];
