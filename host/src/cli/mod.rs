@@ -27,7 +27,10 @@ pub fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return output::fail(&Failure::internal(format!("No runtime: {error}.")), args.json),
     };
-    let ended = runtime.block_on(run(&args));
+    let ended = runtime.block_on(async {
+        outlive_file_size_limit();
+        run(&args).await
+    });
     // Calls that are stuck in the kernel do not keep the process.
     runtime.shutdown_background();
     match ended {
@@ -46,6 +49,13 @@ async fn run(args: &Args) -> Result<(), Failure> {
         Command::Connect => output::print(&connect::snippets()),
         Command::Version => output::print(&format!("zipfs {}\n", env!("CARGO_PKG_VERSION"))),
     }
+}
+
+/// Where `ulimit -f` bounds files, the kernel ends a process that passes it unless it listens to the signal; then the write fails
+/// like one on a full disk, and is cleaned up after. Test: `crash::limits::a_file_size_limit_is_an_error_and_not_the_end`.
+fn outlive_file_size_limit() {
+    const SIGXFSZ: i32 = 25;
+    let _ = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::from_raw(SIGXFSZ));
 }
 
 /// The log goes to standard error, and says little unless `ZIPFS_LOG` asks for more: `ZIPFS_LOG=zipfs=debug`.

@@ -6,7 +6,7 @@ mod paths;
 mod settings;
 
 pub use paths::DataDir;
-pub use settings::{CallLimits, CloseUnsaved, Defaults, Security, Settings, ToolNames};
+pub use settings::{CallLimits, CloseUnsaved, Defaults, Durability, Security, Settings, ToolNames};
 
 use crate::failure::Failure;
 

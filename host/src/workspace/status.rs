@@ -8,6 +8,7 @@ use cap_std::fs::{Dir, MetadataExt};
 use super::baseline::{Recorded, Stat};
 use super::copy::checksum;
 use super::listing::{Change, Kind};
+use super::quota::Usage;
 use super::walk::walk;
 
 /// A file or directory of the workspace. Links and devices are not ours: nothing of the host follows or packs them.
@@ -32,6 +33,8 @@ pub struct Changes {
     pub unchanged: u64,
     /// What programs outside put there and no archive can hold: links, devices, names that are not text.
     pub unpackable: Vec<String>,
+    /// All that is there, for the quota.
+    pub usage: Usage,
 }
 
 impl Changes {
@@ -78,6 +81,8 @@ pub fn compare(contents: &Dir, recorded: &[Recorded], taken: i64) -> io::Result<
         recorded.iter().enumerate().map(|(index, known)| (known.entry.path.as_str(), (index as u32, known))).collect();
     let mut changes = Changes::default();
     let (all, unpackable) = look_around(contents)?;
+    let bytes = all.iter().filter(|found| found.kind == Kind::File).map(|found| found.stat.size).sum();
+    changes.usage = Usage { bytes, files: (all.len() + unpackable.len()) as u64 };
     changes.unpackable = unpackable;
     for found in all {
         let known = by_path.get(found.path.as_str()).copied().filter(|(_, known)| known.entry.kind == found.kind);

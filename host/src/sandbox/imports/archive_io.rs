@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
+use rustix::io::Errno;
 use wasmtime::component::Resource;
 use wasmtime::{Error, Result};
 
@@ -26,6 +27,8 @@ pub struct Staged {
     pub position: u64,
     /// What it may grow to.
     pub most: u64,
+    /// Hears how much was written.
+    pub written: Box<dyn Fn(u64) + Send + Sync>,
 }
 
 impl Host for Guest {}
@@ -57,7 +60,9 @@ impl HostStaged for Guest {
 
     fn append(&mut self, this: Resource<Staged>, bytes: Vec<u8>) -> Result<Result<(), String>> {
         let staged = self.table.get_mut(&this)?;
-        Ok(staged.grow(bytes.len() as u64).and_then(|()| (&*staged.file).write_all(&bytes)).map_err(|error| error.to_string()))
+        let appended = staged.grow(bytes.len() as u64).and_then(|()| (&*staged.file).write_all(&bytes));
+        (staged.written)(staged.position);
+        Ok(appended.map_err(|error| error.to_string()))
     }
 
     fn append_from(
@@ -73,7 +78,10 @@ impl HostStaged for Guest {
         }
         let from = from.file.clone();
         let staged = self.table.get_mut(&this)?;
-        Ok(staged.grow(len).and_then(|()| copy_range(&from, &staged.file, offset, len)).map_err(|error| error.to_string()))
+        let start = staged.position;
+        let copied =
+            staged.grow(len).and_then(|()| copy_range(&from, &staged.file, offset, len, |copied| (staged.written)(start + copied)));
+        Ok(copied.map_err(|error| error.to_string()))
     }
 
     fn drop(&mut self, this: Resource<Staged>) -> Result<()> {
@@ -94,25 +102,27 @@ impl Staged {
     }
 }
 
-/// In the kernel, sharing blocks where the filesystem can.
-fn copy_range(from: &File, mut to: &File, mut offset: u64, mut len: u64) -> io::Result<()> {
-    while len > 0 {
-        let step = usize::try_from(len).unwrap_or(usize::MAX).min(1 << 30);
-        let copied = match rustix::fs::copy_file_range(from, Some(&mut offset), to, None, step) {
+/// The most that is copied in one step: progress shows, and whoever follows the stage has something to read.
+const STEP: u64 = 8 << 20;
+
+/// In the kernel, sharing blocks where the filesystem can. `report` hears how much was copied.
+fn copy_range(from: &File, mut to: &File, mut offset: u64, len: u64, report: impl Fn(u64)) -> io::Result<()> {
+    let end = offset + len;
+    while offset < end {
+        let step = (end - offset).min(STEP) as usize;
+        match rustix::fs::copy_file_range(from, Some(&mut offset), to, None, step) {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(copied) => copied as u64,
-            Err(rustix::io::Errno::INTR) => 0,
+            Ok(_) | Err(Errno::INTR) => {}
             // Two filesystems, or one that cannot.
-            Err(rustix::io::Errno::XDEV | rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::OPNOTSUPP) => {
+            Err(Errno::XDEV | Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
                 let mut buffer = vec![0; step.min(1 << 20)];
                 from.read_exact_at(&mut buffer, offset)?;
                 to.write_all(&buffer)?;
                 offset += buffer.len() as u64;
-                buffer.len() as u64
             }
             Err(error) => return Err(error.into()),
-        };
-        len -= copied;
+        }
+        report(len - (end - offset));
     }
     Ok(())
 }
