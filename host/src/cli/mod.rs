@@ -58,7 +58,10 @@ pub fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return output::fail(&Failure::internal(format!("No runtime: {error}.")), args.json),
     };
-    let ended = runtime.block_on(run(&args));
+    let ended = runtime.block_on(async {
+        outlive_file_size_limit();
+        run(&args).await
+    });
     // Calls that are stuck in the kernel do not keep the process.
     runtime.shutdown_background();
     ended.unwrap_or_else(|failure| output::fail(&failure, args.json))
@@ -138,6 +141,13 @@ fn runtime(command: &Command) -> std::io::Result<tokio::runtime::Runtime> {
     // Two threads at least: one call that waits in the kernel must not keep the next from being read.
     let threads = std::thread::available_parallelism().map_or(2, |cores| cores.get().clamp(2, 8));
     tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build()
+}
+
+/// Where `ulimit -f` bounds files, the kernel ends a process that passes it unless it listens to the signal; then the write fails
+/// like one on a full disk, and is cleaned up after. Test: `crash::limits::a_file_size_limit_is_an_error_and_not_the_end`.
+fn outlive_file_size_limit() {
+    const SIGXFSZ: i32 = 25;
+    let _ = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::from_raw(SIGXFSZ));
 }
 
 /// The log goes to standard error, and says little unless `ZIPFS_LOG` asks for more: `ZIPFS_LOG=zipfs=debug`.
