@@ -37,6 +37,7 @@ mod words;
 mod write;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Parser;
 use serde_json::json;
@@ -59,8 +60,12 @@ pub fn main() -> ExitCode {
         Err(error) => return output::fail(&Failure::internal(format!("No runtime: {error}.")), args.json),
     };
     let ended = runtime.block_on(run(&args));
-    // Calls that are stuck in the kernel do not keep the process.
-    runtime.shutdown_background();
+    match &ended {
+        // What was begun and is not wanted any more is taken back: an archive half extracted may be large.
+        Err(failure) if failure.code == "CANCELLED" => runtime.shutdown_timeout(Duration::from_secs(10)),
+        // Calls that are stuck in the kernel do not keep the process.
+        _ => runtime.shutdown_background(),
+    }
     ended.unwrap_or_else(|failure| output::fail(&failure, args.json))
 }
 
