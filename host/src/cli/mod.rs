@@ -37,6 +37,7 @@ mod words;
 mod write;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Parser;
 use serde_json::json;
@@ -62,8 +63,12 @@ pub fn main() -> ExitCode {
         outlive_file_size_limit();
         run(&args).await
     });
-    // Calls that are stuck in the kernel do not keep the process.
-    runtime.shutdown_background();
+    match &ended {
+        // What was begun and is not wanted any more is taken back: an archive half extracted may be large.
+        Err(failure) if failure.code == "CANCELLED" => runtime.shutdown_timeout(Duration::from_secs(10)),
+        // Calls that are stuck in the kernel do not keep the process.
+        _ => runtime.shutdown_background(),
+    }
     ended.unwrap_or_else(|failure| output::fail(&failure, args.json))
 }
 
