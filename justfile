@@ -20,6 +20,10 @@ lint:
 run *arguments:
     cargo run --release -- {{arguments}}
 
+# Manual pages, for `man -l target/man/zipfs.1`.
+man: build
+    target/release/zipfs man target/man
+
 # Side by side with the peers, in one run; prints ratios. Extra arguments go to the bench: `just bench --quick call read`.
 bench *arguments:
     cargo build --release

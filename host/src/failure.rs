@@ -76,7 +76,7 @@ impl Failure {
             "ZIP_BOMB_DETECTED" | "PATH_TRAVERSAL" => 5,
             "CONFLICT_DETECTED" => 3,
             "USAGE" => 2,
-            "NAME_COLLISION" => 1,
+            "NAME_COLLISION" | "SYNC_FAILED" => 1,
             _ => self.class.exit_code(),
         }
     }
@@ -168,5 +168,7 @@ mod tests {
         assert_eq!(exit(Class::NotFound, "NO_SESSIONS"), 4);
         assert_eq!(exit(Class::Conflict, "CONFLICT_DETECTED"), 3);
         assert_eq!(exit(Class::Conflict, "NAME_COLLISION"), 1);
+        assert_eq!(exit(Class::Conflict, "SYNC_FAILED"), 1);
+        assert_eq!(exit(Class::Invalid, "USAGE"), 2);
     }
 }

@@ -16,4 +16,4 @@ pub use process::Process;
 pub use programs::{have, python, run};
 pub use raw_zip::{Part, RawEntry, field, raw_entries, raw_zip};
 pub use server::{Reply, Server, Session};
-pub use terminal::{Terminal, is_installed};
+pub use terminal::Terminal;

@@ -5,6 +5,8 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use super::have;
+
 /// Nothing at a terminal takes longer than this.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -21,7 +23,7 @@ pub struct Terminal {
 impl Terminal {
     /// Runs a command line at a terminal of its own, in an environment like `like`'s. `None`, and said so, without `script`.
     pub fn start(like: &Command, line: &str) -> Option<Terminal> {
-        if !is_installed("script") {
+        if !have("script", "terminals are treated well") {
             return None;
         }
         let mut command = Command::new("script");
@@ -93,14 +95,4 @@ impl Drop for Terminal {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
-}
-
-/// Whether the system has a program. A test that needs one which is missing is left out, loudly.
-pub fn is_installed(program: &str) -> bool {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path).any(|directory| directory.join(program).is_file());
-    if !found {
-        eprintln!("SKIPPED: {program} is not installed");
-    }
-    found
 }

@@ -32,6 +32,9 @@ pub struct Args {
 /// Tells the script that names of files are wanted, which the shell knows best.
 const FILES: u8 = 10;
 
+/// How many entries of a directory are looked at. More could not be chosen from anyway.
+const MOST: u64 = 10_000;
+
 /// A word that could stand there, and what it means.
 type Proposal = (String, String);
 
@@ -152,7 +155,7 @@ async fn paths(session: Option<&str>, current: &str) -> Vec<Proposal> {
     let listed = async {
         let console = Console::silent(Config::load()?);
         let path = if directory.is_empty() { "/" } else { directory.trim_end_matches('/') };
-        console.ask("zipfs_ls", at(session, Some(path), json!({}))).await
+        console.ask("zipfs_ls", at(session, Some(path), json!({"limit": MOST}))).await
     };
     let listed = listed.await.unwrap_or_default();
     list(&listed, "entries").iter().map(|entry| (format!("{directory}{}", text(entry, "name")), String::new())).collect()

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::OnceCell;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio_util::sync::CancellationToken;
@@ -52,6 +53,9 @@ impl Console {
     /// Runs a call, with its progress on the terminal if there is one.
     pub async fn run(&self, doing: &str, call: Call) -> Result<Answer, Failure> {
         let gate = self.gate().await?;
+        // Listened to before anything is begun, so that no key is pressed in vain.
+        let mut interrupts = signal(SignalKind::interrupt())
+            .map_err(|error| Failure::internal(format!("Interrupts cannot be listened to: {error}.")))?;
         let (sender, mut events) = unbounded_channel();
         let cancel = CancellationToken::new();
         let audience = Audience { events: Some(sender), client: call.audience.client.clone() };
@@ -62,7 +66,7 @@ impl Console {
                 biased;
                 Some(event) = events.recv() => progress.show(&event),
                 answer = &mut running => break answer,
-                Ok(()) = tokio::signal::ctrl_c(), if !cancel.is_cancelled() => cancel.cancel(),
+                Some(()) = interrupts.recv() => cancel.cancel(),
             }
         };
         progress.clear();

@@ -180,7 +180,7 @@ async fn make_sample(gate: &Gate, place: &Path, archive: &Path) -> Result<(), Fa
         |(path, _): &(&str, &str)| Change::Add { path: (*path).to_owned(), kind: Kind::File, modified: 1_767_225_600, mode: 0o644 };
     let changes: Vec<Change> = SAMPLE.iter().map(add).collect();
     let security = &gate.config.settings.security;
-    gate.driver()?.pack(None, &changes, stage.into(), dir, security, &CancellationToken::new()).await?;
+    gate.driver()?.pack(None, &changes, stage.into(), dir, security, &CancellationToken::new(), |_| ()).await?;
     Ok(())
 }
 

@@ -37,6 +37,7 @@ mod words;
 mod write;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Parser;
 use serde_json::json;
@@ -58,9 +59,16 @@ pub fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return output::fail(&Failure::internal(format!("No runtime: {error}.")), args.json),
     };
-    let ended = runtime.block_on(run(&args));
-    // Calls that are stuck in the kernel do not keep the process.
-    runtime.shutdown_background();
+    let ended = runtime.block_on(async {
+        outlive_file_size_limit();
+        run(&args).await
+    });
+    match &ended {
+        // What was begun and is not wanted any more is taken back: an archive half extracted may be large.
+        Err(failure) if failure.code == "CANCELLED" => runtime.shutdown_timeout(Duration::from_secs(10)),
+        // Calls that are stuck in the kernel do not keep the process.
+        _ => runtime.shutdown_background(),
+    }
     ended.unwrap_or_else(|failure| output::fail(&failure, args.json))
 }
 
@@ -138,6 +146,13 @@ fn runtime(command: &Command) -> std::io::Result<tokio::runtime::Runtime> {
     // Two threads at least: one call that waits in the kernel must not keep the next from being read.
     let threads = std::thread::available_parallelism().map_or(2, |cores| cores.get().clamp(2, 8));
     tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build()
+}
+
+/// Where `ulimit -f` bounds files, the kernel ends a process that passes it unless it listens to the signal; then the write fails
+/// like one on a full disk, and is cleaned up after. Test: `crash::limits::a_file_size_limit_is_an_error_and_not_the_end`.
+fn outlive_file_size_limit() {
+    const SIGXFSZ: i32 = 25;
+    let _ = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::from_raw(SIGXFSZ));
 }
 
 /// The log goes to standard error, and says little unless `ZIPFS_LOG` asks for more: `ZIPFS_LOG=zipfs=debug`.

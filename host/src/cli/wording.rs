@@ -30,13 +30,15 @@ fn translate(text: &str) -> String {
     for (tool, shell) in WORDS {
         said = said.replace(tool, shell);
     }
-    // The tools are named like the commands: `zipfs_ls` is `zipfs ls`. A path in quotes keeps its name.
-    for command in
-        ["open", "close", "sessions", "prune", "ls", "tree", "read", "write", "delete", "grep", "sync", "status", "path", "diff"]
-    {
-        said = said.replace(&format!(" zipfs_{command}"), &format!(" zipfs {command}"));
+    // The tools are named like the commands: `zipfs_ls` is `zipfs ls`. A path, which is in quotes, keeps its name.
+    let mut plain = String::with_capacity(said.len());
+    for piece in said.split_inclusive("zipfs_") {
+        match piece.strip_suffix("zipfs_") {
+            Some(before) if before.is_empty() || before.ends_with([' ', '(', '`']) => plain += &format!("{before}zipfs "),
+            _ => plain += piece,
+        }
     }
-    said
+    plain
 }
 
 #[cfg(test)]
@@ -48,6 +50,7 @@ mod tests {
         let failure = Failure::invalid("'docs' is a directory.").suggest("Set recursive=true to delete it with everything in it.");
         assert_eq!(for_a_shell(failure).sentence(), "'docs' is a directory. Use -r to delete it with everything in it.");
         assert_eq!(translate("List it with zipfs_ls."), "List it with zipfs ls.");
+        assert_eq!(translate("zipfs_tree shows what there is."), "zipfs tree shows what there is.");
         assert_eq!(translate("There is no file 'zipfs_ls'."), "There is no file 'zipfs_ls'.");
     }
 }

@@ -7,7 +7,7 @@ mod settings;
 mod sources;
 
 pub use paths::DataDir;
-pub use settings::{CallLimits, CloseUnsaved, Defaults, Security, Settings, ToolNames};
+pub use settings::{CallLimits, CloseUnsaved, Defaults, Durability, Security, Settings, ToolNames};
 pub use sources::{Source, Sources, all_settings};
 
 use crate::failure::Failure;

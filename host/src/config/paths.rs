@@ -1,8 +1,9 @@
 //! The data directory and what is in it.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::failure::Failure;
+use crate::failure::{Class, Failure};
 
 /// The directory that holds everything zipfs keeps: sessions, plugins, compiled code, configuration.
 #[derive(Debug, Clone)]
@@ -35,6 +36,24 @@ impl DataDir {
         )
     }
 
+    /// Makes the directory if it is not there, and makes sure that nobody else can change what is in it: compiled code in it is
+    /// run as it is, and sessions in it are written over archives.
+    pub fn secure(&self) -> Result<(), Failure> {
+        for directory in [self.0.clone(), self.workspaces(), self.plugins(), self.cache()] {
+            if directory == self.0 {
+                std::os::unix::fs::DirBuilderExt::mode(std::fs::DirBuilder::new().recursive(true), 0o700)
+                    .create(&directory)
+                    .map_err(|error| {
+                        Failure::internal(format!("The data directory {} cannot be made: {error}.", directory.display()))
+                            .suggest("Set ZIPFS_DATA_DIR to a directory that you can write.")
+                    })?;
+            }
+            let Ok(metadata) = std::fs::symlink_metadata(&directory) else { continue };
+            check_private(&directory, &metadata)?;
+        }
+        Ok(())
+    }
+
     pub fn at(path: impl Into<PathBuf>) -> DataDir {
         DataDir(path.into())
     }
@@ -60,5 +79,45 @@ impl DataDir {
     /// Compiled code and descriptions. Everything in it can be made again.
     pub fn cache(&self) -> PathBuf {
         self.0.join("cache")
+    }
+}
+
+/// A link is judged by what it leads to: its owner made it, and nobody else can change it in a directory that passed.
+fn check_private(path: &Path, metadata: &std::fs::Metadata) -> Result<(), Failure> {
+    let metadata = match metadata.is_symlink() {
+        true => std::fs::metadata(path),
+        false => Ok(metadata.clone()),
+    };
+    let metadata =
+        metadata.map_err(|error| Failure::internal(format!("The data directory {} cannot be read: {error}.", path.display())))?;
+    let refused = |why: &str, next: String| {
+        Err(Failure::new(Class::Forbidden, "UNSAFE_DATA_DIR", format!("{} is not used: {why}.", path.display())).suggest(next))
+    };
+    if metadata.uid() != rustix::process::geteuid().as_raw() {
+        return refused("it belongs to somebody else", "Set ZIPFS_DATA_DIR to a directory of your own.".into());
+    }
+    if metadata.mode() & 0o022 != 0 {
+        return refused("others can write to it", format!("Take that away with: chmod go-w {}", path.display()));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::PermissionsExt;
+
+    #[test]
+    fn a_directory_that_others_can_write_is_refused() {
+        let temporary = tempfile::tempdir().unwrap();
+        let data = DataDir::at(temporary.path().join("data"));
+        data.secure().unwrap();
+        std::fs::create_dir(data.cache()).unwrap();
+        std::fs::set_permissions(data.cache(), std::fs::Permissions::from_mode(0o777)).unwrap();
+        let refused = data.secure().unwrap_err();
+        assert_eq!(refused.code, "UNSAFE_DATA_DIR");
+        assert!(refused.sentence().contains("chmod go-w"), "{refused}");
+        std::fs::set_permissions(data.cache(), std::fs::Permissions::from_mode(0o755)).unwrap();
+        data.secure().unwrap();
     }
 }

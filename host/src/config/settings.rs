@@ -15,6 +15,7 @@ pub struct Settings {
     pub defaults: Defaults,
     pub calls: CallLimits,
     pub tool_names: ToolNames,
+    pub durability: Durability,
 }
 
 /// What archives and sessions may ask of the machine.
@@ -121,6 +122,20 @@ impl Default for CallLimits {
             validate_results: cfg!(debug_assertions),
         }
     }
+}
+
+/// What a power cut may take.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Durability {
+    /// Everything is flushed to disk before anything relies on it: once a sync has reported success, the new archive is there
+    /// after a power cut, and at every moment before that the old one is.
+    #[default]
+    Full,
+    /// Nothing is flushed; the kernel writes when it likes, usually within half a minute. A crash of zipfs loses nothing, for the
+    /// kernel lives on. A power cut or a crash of the kernel can lose syncs that reported success, and on filesystems that
+    /// reorder writes leave an archive that is empty or damaged, its backups included. For archives that can be made again.
+    Fast,
 }
 
 /// How tools are named in `tools/list`. Calls accept both forms.

@@ -31,6 +31,20 @@ pub type Question = InputRequired;
 pub struct Outcome {
     pub content: Vec<Content>,
     pub structured: Option<Value>,
+    /// What the host itself has to say, once: that an interrupted sync was put right.
+    pub notice: Option<String>,
+}
+
+/// Adds what the host has to say to whatever came of the call. An agent hears it with the answer or the error, a person at the
+/// command line in the log on standard error; each once, since it is only put right once.
+pub fn told(answer: Result<Answer, Failure>, notice: Option<String>) -> Result<Answer, Failure> {
+    let Some(notice) = notice else { return answer };
+    tracing::warn!("{notice}");
+    match answer {
+        Ok(Answer::Complete(outcome)) => Ok(Answer::Complete(Outcome { notice: Some(notice), ..outcome })),
+        Ok(question) => Ok(question),
+        Err(failure) => Err(Failure { message: format!("{} (Before that: {notice})", failure.message), ..failure }),
+    }
 }
 
 /// Refuses what is too large, is no JSON, or is not what the tool promised.
@@ -67,7 +81,7 @@ pub fn check(found: &Found, reply: Reply, limits: &CallLimits) -> Result<Answer,
     {
         return Err(broken(&format!("its result does not fit its output schema: {error} at `{}`", error.instance_path())));
     }
-    Ok(Answer::Complete(Outcome { content: outcome.content, structured }))
+    Ok(Answer::Complete(Outcome { content: outcome.content, structured, notice: None }))
 }
 
 fn weigh(content: &Content) -> usize {

@@ -98,8 +98,9 @@ impl Gate {
             }
             let tmp = workspace.tmp()?;
             let settings = &self.config.settings;
+            let (session, total) = (workspace.ledger(settings)?, self.workspaces().total()?);
             let allowance =
-                Allowance::from_accounts(workspace.ledger(settings)?, self.workspaces().total()?, workspace.contents.try_clone()?);
+                Allowance::from_accounts(session, total, workspace.contents.try_clone()?, self.workspaces().root().try_clone()?);
             Ok(Mount::writable(dir, Some(tmp), allowance))
         };
         open().map_err(|error| Failure::internal(format!("The workspace cannot be opened: {error}.")))

@@ -23,9 +23,10 @@ impl Gate {
         let answer = async {
             authorise::may_call(&call.principal, &found)?;
             let (arguments, session) = arguments::check(&found, call.arguments)?;
-            let visit = self.grant(&found, session.as_deref(), call.audience, &call.cancel).await?;
-            let reply = visit.call_tool(found.tool().name.clone(), arguments, call.resumed).await?;
-            answer::check(&found, reply, &self.config.settings.calls)
+            let mut visit = self.grant(&found, session.as_deref(), call.audience, &call.cancel).await?;
+            let notice = visit.take_notice();
+            let reply = visit.call_tool(found.tool().name.clone(), arguments, call.resumed).await;
+            answer::told(reply.and_then(|reply| answer::check(&found, reply, &self.config.settings.calls)), notice)
         }
         .await;
         entry.end(answer.as_ref().map(Answer::kind));

@@ -26,6 +26,7 @@ pub struct Gate {
 impl Gate {
     /// Opens the gate: reads what plugins there are. No guest is compiled, and none is run unless its description is new.
     pub async fn open(config: Config, shape: Shape) -> Result<Arc<Gate>, Failure> {
+        config.data.secure()?;
         let config = Arc::new(config);
         let sandbox = Sandbox::new(shape, &config.settings.calls)
             .map_err(|error| Failure::internal(format!("The sandbox cannot be made: {error:#}.")))?;

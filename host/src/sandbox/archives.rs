@@ -9,6 +9,7 @@ use wasmtime::Result;
 use super::bindings::plugin::zipfs::plugin::sessions::{Changes, Closed, Info, Opened, Synced};
 use super::driver::Driver;
 use super::guest::Event;
+use super::imports::progress::Reported;
 use crate::config::CloseUnsaved;
 use crate::failure::{Class, Failure};
 use crate::workspace::listing::{Kind, Listing};
@@ -17,7 +18,7 @@ use crate::workspace::metadata::Metadata;
 use crate::workspace::open::Opening;
 use crate::workspace::original::Original;
 use crate::workspace::sync::Syncing;
-use crate::workspace::{Workspace, Workspaces, close, commit, links, status, sync};
+use crate::workspace::{Workspace, Workspaces, close, commit, copy, links, status, sync};
 
 /// What opening, syncing and closing need.
 pub struct SessionHost {
@@ -96,28 +97,31 @@ async fn extract_links(
 }
 
 /// Writes the changes back. The exclusive lock is taken here, and what was known before it is read again.
+///
+/// Runs on a thread of its own, and blocks it: every durable step is taken there, one after the other.
 pub async fn sync_session(
     host: &SessionHost,
     session: &mut Workspace,
     force: bool,
     dry_run: bool,
+    events: Option<UnboundedSender<Event>>,
     cancel: &CancellationToken,
 ) -> Result<Synced, Failure> {
     let settings = host.workspaces.settings();
     host.workspaces.change_lock(session, Mode::Exclusive).await?;
     let driver = (host.driver)()?;
-    let mut syncing = tokio::task::block_in_place(|| Syncing::begin(session, force, settings.defaults.backup_rotation_depth))?;
+    let mut syncing = Syncing::begin(&host.workspaces, session, force)?;
     if syncing.must_rescan() {
         // The changed source is the base only as far as it can be read; what cannot be read is written anew.
         let listing = driver.scan(syncing.source(), &settings.security, cancel).await.ok();
-        tokio::task::block_in_place(|| syncing.rebase(session, listing))?;
+        syncing.rebase(session, listing)?;
     }
     let changes = told(syncing.changes());
     if dry_run || (syncing.changes().is_empty() && !syncing.must_rescan()) {
         let size_bytes = syncing.estimated_size();
         return Ok(Synced { changes, written: !dry_run, backup_path: String::new(), size_bytes });
     }
-    match write_stage(host, &driver, session, &syncing, cancel).await {
+    match write_stage(host, &driver, session, &syncing, events, cancel).await {
         Ok(committed) => Ok(Synced {
             changes,
             written: true,
@@ -125,7 +129,7 @@ pub async fn sync_session(
             size_bytes: committed.size,
         }),
         Err(failure) => {
-            tokio::task::block_in_place(|| syncing.abandon(session));
+            syncing.abandon(&host.workspaces, session);
             Err(failure)
         }
     }
@@ -133,30 +137,58 @@ pub async fn sync_session(
 
 async fn write_stage(
     host: &SessionHost,
-    driver: &Driver,
+    driver: &Arc<Driver>,
     session: &mut Workspace,
     syncing: &Syncing,
+    events: Option<UnboundedSender<Event>>,
     cancel: &CancellationToken,
 ) -> Result<commit::Committed, Failure> {
     let settings = host.workspaces.settings();
-    let stage = tokio::task::block_in_place(|| syncing.stage(session))?;
+    let stage = syncing.stage(session)?;
     let as_sync_failure = |failure: Failure| Failure { class: failure.class, ..syncing.failed(&failure.message) };
     let contents = session.contents.try_clone().map_err(|error| Failure::internal(format!("The workspace is gone: {error}.")))?;
     let base = Some(syncing.source()).filter(|_| !syncing.starts_anew());
     let orders = syncing.changes().orders();
-    let packed = driver.pack(base, &orders, stage.clone(), contents, &settings.security, cancel).await.map_err(as_sync_failure)?;
-    // What we are about to put in the place of the user's archive must read back as what was meant to be written.
+    let report = report_written(events, syncing.estimated_size());
+    let packed =
+        driver.pack(base, &orders, stage.clone(), contents, &settings.security, cancel, report).await.map_err(as_sync_failure)?;
+
+    // What we are about to put in the place of the user's archive must read back as what was meant to be written. Meanwhile it is
+    // hashed on another thread, and put on disk on this one.
+    let read_back = syncing.reopen(&stage)?;
+    let hashed = tokio::task::spawn_blocking({
+        let stage = read_back.clone();
+        move || copy::hash(&stage)
+    });
     let no_limits = crate::config::Security {
         max_file_count: u64::MAX,
         max_extracted_size_bytes: u64::MAX,
         max_compression_ratio: u64::MAX,
         ..settings.security.clone()
     };
-    let read_back = driver.scan(stage.clone(), &no_limits, cancel).await.map_err(as_sync_failure)?;
-    if read_back.entries != packed.entries {
+    let (scanned, sealed) =
+        tokio::join!(driver.scan(read_back.clone(), &no_limits, cancel), async { syncing.seal(session, &stage) });
+    let scanned = scanned.map_err(as_sync_failure)?;
+    if scanned.entries != packed.entries {
         return Err(syncing.failed("the new archive does not read back as it was written"));
     }
-    tokio::task::block_in_place(|| commit::commit_staged(&host.workspaces, session, syncing, &stage, packed))
+    let hash = hashed.await.map_err(|error| Failure::internal(format!("The new archive was not hashed: {error}.")))?;
+    let hash = hash.map_err(|error| as_sync_failure(Failure::internal(format!("The new archive cannot be read: {error}."))))?;
+    sealed?;
+    commit::commit_staged(&host.workspaces, session, syncing, &stage, hash, packed)
+}
+
+/// Tells whoever listens how much of the new archive is written. The size is an estimate, so the end is only told at the end.
+fn report_written(events: Option<UnboundedSender<Event>>, estimated: u64) -> impl Fn(u64) + Send + Sync + 'static {
+    let reported = Mutex::new(Reported::default());
+    move |written| {
+        let Some(events) = &events else { return };
+        let (done, total) = (written.min(estimated.saturating_sub(1)) as f64, estimated.max(1) as f64);
+        if reported.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).lets_pass(done, Some(total)) {
+            let message = Some(format!("wrote {} of about {} KiB", written >> 10, estimated >> 10));
+            let _ = events.send(Event::Progress { done, total: Some(total), message });
+        }
+    }
 }
 
 /// Ends a session. If the caller said nothing about changes, the settings decide.
@@ -164,35 +196,34 @@ pub async fn close_session(
     host: &SessionHost,
     mut session: Workspace,
     sync: Option<bool>,
+    events: Option<UnboundedSender<Event>>,
     cancel: &CancellationToken,
 ) -> Result<Closed, Failure> {
     let defaults = &host.workspaces.settings().defaults;
     let synced = sync == Some(true);
     if synced {
-        sync_session(host, &mut session, false, false, cancel).await?;
+        sync_session(host, &mut session, false, false, events, cancel).await?;
         refuse_to_lose(&session)?;
     } else {
         host.workspaces.change_lock(&mut session, Mode::Exclusive).await?;
     }
-    tokio::task::block_in_place(|| {
-        // What cannot be counted must not keep a session from being closed.
-        let changes = if synced { None } else { sync::compare(&session).ok().map(|(_, changes)| changes) };
-        let discarded_changes = changes.as_ref().map_or(0, status::Changes::count);
-        if let Some(changes) = changes.filter(|_| discarded_changes > 0)
-            && sync.is_none()
-            && defaults.close_unsaved == CloseUnsaved::Refuse
-        {
-            return Err(Failure::invalid(format!("The session has changes that are not in the archive: {}.", changes.summary()))
-                .suggest("Close with sync=true to keep them, or with sync=false to throw them away."));
-        }
-        close::close(&host.workspaces, session)?;
-        Ok(Closed { synced, discarded_changes })
-    })
+    // What cannot be counted must not keep a session from being closed.
+    let changes = if synced { None } else { sync::compare(&session).ok().map(|(_, changes)| changes) };
+    let discarded_changes = changes.as_ref().map_or(0, status::Changes::count);
+    if let Some(changes) = changes.filter(|_| discarded_changes > 0)
+        && sync.is_none()
+        && defaults.close_unsaved == CloseUnsaved::Refuse
+    {
+        return Err(Failure::invalid(format!("The session has changes that are not in the archive: {}.", changes.summary()))
+            .suggest("Close with sync=true to keep them, or with sync=false to throw them away."));
+    }
+    close::close(&host.workspaces, session)?;
+    Ok(Closed { synced, discarded_changes })
 }
 
 /// A session that was synced in order to be closed must not take along what the archive could not hold.
 fn refuse_to_lose(session: &Workspace) -> Result<(), Failure> {
-    let (_, changes) = tokio::task::block_in_place(|| sync::compare(session))?;
+    let (_, changes) = sync::compare(session)?;
     if changes.unpackable.is_empty() {
         return Ok(());
     }

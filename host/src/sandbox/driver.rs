@@ -129,6 +129,7 @@ impl Driver {
         contents: Dir,
         security: &Security,
         cancel: &CancellationToken,
+        written: impl Fn(u64) + Send + Sync + 'static,
     ) -> Result<Listing, Failure> {
         let changes: Vec<exported::Change> = changes.iter().cloned().map(exported::Change::from).collect();
         let base_size = base.as_ref().and_then(|file| file.metadata().ok()).map_or(0, |metadata| metadata.len());
@@ -143,7 +144,8 @@ impl Driver {
                         Some(file) => Some(push_source(store, file)?),
                         None => None,
                     };
-                    let staged = store.data_mut().table.push(Staged { file: stage, position: 0, most })?;
+                    let staged =
+                        store.data_mut().table.push(Staged { file: stage, position: 0, most, written: Box::new(written) })?;
                     driver.zipfs_plugin_archive().call_pack(&mut *store, source, &changes, staged).await
                 })
             })

@@ -30,6 +30,11 @@ pub struct Visit<'a> {
 type Answer<'a, T> = Pin<Box<dyn Future<Output = wasmtime::Result<Result<T, Error>>> + Send + 'a>>;
 
 impl Visit<'_> {
+    /// What was put right when the session was entered.
+    pub fn take_notice(&mut self) -> Option<String> {
+        self.context.workspace.as_mut()?.notice.take()
+    }
+
     pub async fn describe(self) -> Result<PluginDescription, Failure> {
         self.ask(|store, compiled| {
             Box::pin(async move {

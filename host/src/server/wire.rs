@@ -55,6 +55,7 @@ pub fn outcome(outcome: Outcome) -> CallToolResult {
     {
         content.push(ContentBlock::text(structured.to_string()));
     }
+    content.extend(outcome.notice.map(|notice| ContentBlock::text(format!("Note: {notice}"))));
     let mut result = CallToolResult::success(content);
     result.structured_content = outcome.structured;
     result

@@ -6,10 +6,12 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use cap_std::fs::{Dir, Metadata as FileMetadata, MetadataExt};
 use serde::{Deserialize, Serialize};
 
+use super::durable::write_whole;
+use super::identity::TICK;
 use super::layout;
 use super::listing::Entry;
-use super::metadata::write_whole;
 use super::status::Changes;
+use crate::config::Durability;
 
 /// Raised when the file's format changes; another number is read as damage, never guessed at.
 const FORMAT: u32 = 1;
@@ -63,8 +65,6 @@ impl Stat {
 
     /// Whether the file could have changed in the same tick of the clock in which it was recorded.
     pub fn is_settled_at(&self, taken: i64) -> bool {
-        /// The coarsest clock a Linux filesystem stamps files with.
-        const TICK: i64 = 10_000_000;
         self.changed + TICK < taken
     }
 }
@@ -101,20 +101,20 @@ impl Baseline {
         if baseline.format == FORMAT { Ok(baseline) } else { Err(damaged()) }
     }
 
-    pub fn store(&self, workspace: &Dir) -> io::Result<()> {
-        self.store_as(workspace, layout::BASELINE)
+    pub fn store(&self, workspace: &Dir, durability: Durability) -> io::Result<()> {
+        self.store_as(workspace, layout::BASELINE, durability)
     }
 
     /// The same while others may do so too: they all hold the session's lock shared, and what each of them writes is right.
-    pub fn store_shared(&self, workspace: &Dir, tmp: &Dir) -> io::Result<()> {
+    pub fn store_shared(&self, workspace: &Dir, tmp: &Dir, durability: Durability) -> io::Result<()> {
         let name = format!("baseline-{}", uuid::Uuid::new_v4().simple());
-        self.store_as(tmp, &name)?;
+        self.store_as(tmp, &name, durability)?;
         tmp.rename(&name, workspace, layout::BASELINE)
     }
 
-    pub fn store_as(&self, workspace: &Dir, name: &str) -> io::Result<()> {
+    pub fn store_as(&self, workspace: &Dir, name: &str, durability: Durability) -> io::Result<()> {
         let bytes = postcard::to_stdvec(self).map_err(io::Error::other)?;
-        write_whole(workspace, name, &bytes)
+        write_whole(workspace, name, &bytes, durability)
     }
 }
 

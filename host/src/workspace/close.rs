@@ -1,5 +1,6 @@
 //! Ending a session: out of sight in one step, then removed.
 
+use super::durable::flush_directory;
 use super::layout;
 use super::quota::{Ledger, Usage};
 use super::store::{Workspace, Workspaces};
@@ -15,6 +16,8 @@ pub fn close(workspaces: &Workspaces, workspace: Workspace) -> Result<(), Failur
     let hidden = format!(".closing-{}", workspace.metadata.id);
     let root = workspaces.root();
     root.rename(directory, root, &hidden).map_err(|error| Failure::internal(format!("The session cannot be removed: {error}.")))?;
+    // A power cut must not bring back a session of which half is removed.
+    let _ = flush_directory(root, workspace.durability);
     // The session is gone for everybody. What cannot be removed now is removed by the next open.
     if let Err(error) = root.remove_dir_all(&hidden) {
         tracing::warn!(%error, "a closed workspace could not be removed completely");

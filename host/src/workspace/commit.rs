@@ -1,25 +1,29 @@
 //! The durable step of a sync: a complete, verified stage becomes the archive.
 //!
 //! At every instant the source's name leads to the old archive or the new one, whole. The order is what makes it so: the stage
-//! is on disk before anything refers to it; the metadata says what the new archive's hash will be before the name changes; the
-//! old archive has its second name before the first one is taken over; and the directory is on disk before success is reported.
+//! is on disk before anything refers to it; the metadata says what the new archive is before the name changes; the old archive
+//! has its second name before the first one is taken over; and the directory is on disk before success is reported. Backups
+//! rotate last: a sync that does not happen costs no old version.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 
-use rustix::fs::{Gid, Mode, Uid};
-use std::os::unix::fs::MetadataExt;
+use rustix::fs::RenameFlags;
+use rustix::io::Errno;
 
 use super::baseline::{Baseline, Recorded};
+use super::durable::{expect_at, flush_directory};
+use super::identity::Identity;
 use super::listing::Listing;
-use super::metadata::{Pending, State, now, sync_directory};
+use super::metadata::{LeftOver, Staged, State, now};
 use super::open::open_source_ambient;
 use super::status::Found;
 use super::store::{Workspace, Workspaces};
-use super::sync::{Identity, Syncing, failed};
-use super::{backups, copy, layout};
-use crate::failure::{Class, Failure};
+use super::sync::{Syncing, conflict, failed};
+use super::{backups, layout};
+use crate::failure::Failure;
 
 /// The baseline that will hold once the new archive is in place.
 const NEXT_BASELINE: &str = "baseline.next";
@@ -30,44 +34,66 @@ pub struct Committed {
     pub size: u64,
 }
 
-/// Puts the stage in the source's place. Blocks.
+/// Puts the stage, which is verified and on disk, in the source's place. Blocks.
 pub fn commit_staged(
     workspaces: &Workspaces,
     workspace: &mut Workspace,
     syncing: &Syncing,
     stage: &File,
+    hash: String,
     listing: Listing,
 ) -> Result<Committed, Failure> {
     let fail = |what: &str, error: io::Error| failed(&syncing.source_path, &format!("{what}: {error}"));
-    keep_owner_and_mode(&syncing.source, stage).map_err(|error| fail("its mode cannot be kept", error))?;
-    stage.sync_all().map_err(|error| fail("the new archive cannot be written", error))?;
-    let hash = copy::hash(stage).map_err(|error| fail("the new archive cannot be read back", error))?;
-    let size = stage.metadata().map_err(|error| fail("the new archive cannot be read back", error))?.len();
+    let durability = workspace.durability;
+    let metadata = stage.metadata().map_err(|error| fail("the new archive cannot be read back", error))?;
+    let identity = Identity::of(&metadata);
 
     next_baseline(syncing, listing)
-        .store_as(&workspace.dir, NEXT_BASELINE)
+        .store_as(&workspace.dir, NEXT_BASELINE, durability)
         .map_err(|error| fail("the session cannot be written", error))?;
-    workspace.metadata.pending = Some(Pending { stage: syncing.stage_name.clone(), hash: Some(hash.clone()) });
+    let waiting = (syncing.backup_depth > 0).then(|| syncing.waiting_name.clone());
+    if let Some(pending) = &mut workspace.metadata.pending {
+        pending.staged = Some(Staged { hash: hash.clone(), identity });
+        pending.backup = waiting.clone();
+    }
     workspace.store_metadata()?;
 
     check_still_ours(syncing)?;
     let dir = &syncing.source_dir;
-    let backup = backups::keep(workspaces.root(), &syncing.source_path, dir, &syncing.source_name, syncing.backup_depth as usize)
-        .map_err(|error| fail("the backup cannot be made", error))?;
-    dir.rename(&syncing.stage_name, dir, &syncing.source_name)
-        .map_err(|error| fail("the new archive cannot be put in place", error))?;
-    sync_directory(dir).map_err(|error| {
+    if let Some(waiting) = &waiting {
+        backups::set_aside(dir, &syncing.source_name, &syncing.source, waiting, durability)
+            .map_err(|error| fail("the backup cannot be made", error))?;
+    }
+    swap_in(syncing, workspace, &identity)?;
+    flush_directory(dir, durability).map_err(|error| {
         Failure::internal(format!("{} is new, but may not be on disk yet: {error}.", syncing.source_path.display()))
+    })?;
+    let backup = put_backup_in_place(workspaces, workspace, syncing, waiting)?;
+    flush_directory(dir, durability).map_err(|error| {
+        Failure::internal(format!("{} is new, but its backup may not be on disk yet: {error}.", syncing.source_path.display()))
     })?;
 
     adopt_next_baseline(workspace)?;
-    workspace.metadata.zip_hash_sha256 = hash;
-    workspace.metadata.last_synced_at = Some(now());
-    workspace.metadata.pending = None;
-    workspace.metadata.state = State::Open;
+    finish(workspace, hash, identity);
     workspace.store_metadata()?;
     let backup_path = backup.map(|name| syncing.source_path.with_file_name(name));
-    Ok(Committed { backup_path, size })
+    Ok(Committed { backup_path, size: identity.size })
+}
+
+/// What the metadata says after a sync. `written` is the archive as it was before it got its name.
+pub fn finish(workspace: &mut Workspace, hash: String, written: Identity) {
+    let metadata = &mut workspace.metadata;
+    metadata.source_seen = open_source_ambient(&metadata.source_path)
+        .ok()
+        .and_then(|source| Some(Identity::of(&source.metadata().ok()?)))
+        .filter(|now| now.is_same_file(&written));
+    if let Some(seen) = &metadata.source_seen {
+        seen.settle();
+    }
+    metadata.zip_hash_sha256 = hash;
+    metadata.last_synced_at = Some(now());
+    metadata.pending = None;
+    metadata.state = State::Open;
 }
 
 /// Makes the next baseline the one that counts. It may have been done before the crash that brings us here again.
@@ -79,10 +105,14 @@ pub fn adopt_next_baseline(workspace: &Workspace) -> Result<(), Failure> {
     }
 }
 
+/// Forgets the next baseline of a sync that did not happen.
+pub fn drop_next_baseline(workspace: &Workspace) {
+    let _ = workspace.dir.remove_file(NEXT_BASELINE);
+}
+
 /// The new archive's entries, with the stats that were taken before the driver read the files: a file that changed meanwhile
 /// differs from its stat and will be looked at again.
 fn next_baseline(syncing: &Syncing, listing: Listing) -> Baseline {
-    use std::collections::HashMap;
     let mut stats: HashMap<&str, _> =
         syncing.baseline.entries.iter().filter_map(|known| Some((known.entry.path.as_str(), known.stat?))).collect();
     let changed = syncing.changes.modified.iter().map(|(_, found)| found).chain(&syncing.changes.added);
@@ -94,28 +124,73 @@ fn next_baseline(syncing: &Syncing, listing: Listing) -> Baseline {
     Baseline::new(recorded, taken)
 }
 
-/// The file under the source's name must be the one whose hash we checked, and nobody may have written into it since.
+/// The file under the source's name must be the one whose hash we know, and nobody may have written into it since.
 fn check_still_ours(syncing: &Syncing) -> Result<(), Failure> {
     let there = open_source_ambient(&syncing.source_path)?;
     let there = there.metadata().map_err(|error| failed(&syncing.source_path, &error.to_string()))?;
     if Identity::of(&there) == syncing.identity {
         return Ok(());
     }
-    Err(Failure::new(
-        Class::Conflict,
-        "CONFLICT_DETECTED",
-        format!("{} was changed while it was being synced.", syncing.source_path.display()),
-    )
-    .suggest("Sync again."))
+    Err(conflict(&syncing.source_path, "was changed while it was being synced").suggest("Sync again."))
 }
 
-fn keep_owner_and_mode(source: &File, stage: &File) -> io::Result<()> {
-    let metadata = source.metadata()?;
-    let own = stage.metadata()?;
-    if (metadata.uid(), metadata.gid()) != (own.uid(), own.gid()) {
-        // Only root can give files away; for others the archive becomes theirs, as it would in an editor.
-        let _ = rustix::fs::fchown(stage, Some(Uid::from_raw(metadata.uid())), Some(Gid::from_raw(metadata.gid())));
+/// Gives the stage the source's name. Where the kernel can exchange two names, what was under it is looked at once more
+/// afterwards: an archive that somebody put there between our last look and the exchange goes back, instead of being lost.
+fn swap_in(syncing: &Syncing, workspace: &mut Workspace, staged: &Identity) -> Result<(), Failure> {
+    let (dir, stage, source) = (&syncing.source_dir, syncing.stage_name.as_str(), syncing.source_name.as_str());
+    let fail = |error: io::Error| failed(&syncing.source_path, &format!("the new archive cannot be put in place: {error}"));
+    match exchange(syncing) {
+        Ok(()) => {}
+        Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
+            dir.rename(stage, dir, source).map_err(fail)?;
+            return expect_at(dir, source, staged.inode).map_err(fail);
+        }
+        Err(error) => return Err(fail(error.into())),
     }
-    rustix::fs::fchmod(stage, Mode::from_raw_mode(metadata.mode() & 0o7777))?;
+    let was = Identity::at(dir, stage).map_err(fail)?;
+    if was.is_same_file(staged) {
+        return Err(fail(io::Error::other("the filesystem reported success and did nothing")));
+    }
+    if !was.is_same_file(&syncing.identity) {
+        put_back(syncing, staged).map_err(fail)?;
+        return Err(conflict(&syncing.source_path, "was changed while it was being synced").suggest("Sync again."));
+    }
+    // It has its second name as a backup, or none is wanted.
+    if dir.remove_file(stage).is_err() {
+        workspace.metadata.left_over.push(LeftOver::Stage(stage.to_owned()));
+    }
     Ok(())
+}
+
+/// Takes the exchange back. If meanwhile somebody replaced our archive in turn, theirs is the newest and stays.
+fn put_back(syncing: &Syncing, staged: &Identity) -> io::Result<()> {
+    exchange(syncing)?;
+    if !Identity::at(&syncing.source_dir, &syncing.stage_name)?.is_same_file(staged) {
+        exchange(syncing)?;
+    }
+    Ok(())
+}
+
+fn exchange(syncing: &Syncing) -> rustix::io::Result<()> {
+    let dir = &syncing.source_dir;
+    rustix::fs::renameat_with(dir, &syncing.stage_name, dir, &syncing.source_name, RenameFlags::EXCHANGE)
+}
+
+/// A backup that cannot be put in its place does not undo the sync: it is whole, under the name that is reported, and the next
+/// sync tries again.
+fn put_backup_in_place(
+    workspaces: &Workspaces,
+    workspace: &mut Workspace,
+    syncing: &Syncing,
+    waiting: Option<String>,
+) -> Result<Option<String>, Failure> {
+    let Some(waiting) = waiting else { return Ok(None) };
+    let depth = syncing.backup_depth as usize;
+    let rotated =
+        backups::rotate(workspaces.root(), &syncing.source_path, &syncing.source_dir, &waiting, depth, workspace.durability);
+    rotated.or_else(|error| {
+        tracing::warn!(%error, "the backup is kept under a temporary name until the next sync");
+        workspace.metadata.left_over.push(LeftOver::Backup(waiting.clone()));
+        Ok(Some(waiting))
+    })
 }

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::FileExt;
 
+use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 
 /// Copies the first `size` bytes of `from` into the empty file `to`, in the kernel and sharing the blocks where the filesystem can.
@@ -15,15 +16,13 @@ pub fn copy(from: &File, to: &File, size: u64, is_cancelled: impl Fn() -> bool) 
     if rustix::fs::ioctl_ficlone(to, from).is_ok() {
         return to.set_len(size);
     }
-    /// How much is copied between two looks at the cancellation.
-    const STEP: u64 = 32 << 20;
     let mut offset = 0;
     while offset < size {
         if is_cancelled() {
             return Err(io::ErrorKind::Interrupted.into());
         }
         let step = STEP.min(size - offset);
-        copy_range(from, to, offset, step).map_err(|error| match error.kind() {
+        copy_range(from, to, offset, step, |_| {}).map_err(|error| match error.kind() {
             io::ErrorKind::UnexpectedEof => io::Error::new(error.kind(), "it became shorter while it was read"),
             _ => error,
         })?;
@@ -35,25 +34,28 @@ pub fn copy(from: &File, to: &File, size: u64, is_cancelled: impl Fn() -> bool) 
     }
 }
 
-/// Adds `len` bytes at `offset` of one file to the end of another.
-pub fn copy_range(from: &File, mut to: &File, mut offset: u64, mut len: u64) -> io::Result<()> {
-    while len > 0 {
-        let step = usize::try_from(len).unwrap_or(usize::MAX).min(1 << 30);
-        let copied = match rustix::fs::copy_file_range(from, Some(&mut offset), to, None, step) {
+/// The most that is copied in one step: progress shows, and whoever follows the stage has something to read.
+const STEP: u64 = 8 << 20;
+
+/// Adds `len` bytes at `offset` of one file to the end of another: in the kernel, sharing blocks where the filesystem can. `report`
+/// hears how much was copied.
+pub fn copy_range(from: &File, mut to: &File, mut offset: u64, len: u64, report: impl Fn(u64)) -> io::Result<()> {
+    let end = offset + len;
+    while offset < end {
+        let step = (end - offset).min(STEP) as usize;
+        match rustix::fs::copy_file_range(from, Some(&mut offset), to, None, step) {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
-            Ok(copied) => copied as u64,
-            Err(rustix::io::Errno::INTR) => 0,
+            Ok(_) | Err(Errno::INTR) => {}
             // Two filesystems, or one that cannot.
-            Err(rustix::io::Errno::XDEV | rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::OPNOTSUPP) => {
+            Err(Errno::XDEV | Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
                 let mut buffer = vec![0; step.min(1 << 20)];
                 from.read_exact_at(&mut buffer, offset)?;
                 to.write_all(&buffer)?;
                 offset += buffer.len() as u64;
-                buffer.len() as u64
             }
             Err(error) => return Err(error.into()),
-        };
-        len -= copied;
+        }
+        report(len - (end - offset));
     }
     Ok(())
 }

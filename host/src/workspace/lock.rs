@@ -5,8 +5,9 @@ use std::time::{Duration, Instant, SystemTime};
 
 use cap_std::fs::{Dir, File, OpenOptions, OpenOptionsExt};
 use rustix::fs::{FlockOperation, Timespec, Timestamps};
+use rustix::io::retry_on_intr;
 
-use super::layout;
+use super::{holders, layout};
 use crate::failure::{Class, Failure};
 
 /// Shared for everything that works on files, exclusive for what replaces the archive or removes the session.
@@ -96,7 +97,7 @@ impl Lock {
             Mode::Shared => FlockOperation::NonBlockingLockShared,
             Mode::Exclusive => FlockOperation::NonBlockingLockExclusive,
         };
-        match rustix::fs::flock(&self.file, operation) {
+        match retry_on_intr(|| rustix::fs::flock(&self.file, operation)) {
             Ok(()) => Ok(true),
             Err(rustix::io::Errno::WOULDBLOCK) => Ok(false),
             Err(error) => Err(error.into()),
@@ -110,24 +111,26 @@ impl Lock {
         let _ = rustix::fs::futimens(&self.file, &Timestamps { last_access: now, last_modification: now });
     }
 
-    /// Leaves word of who holds the session, for the message that others get.
+    /// Leaves word of who holds the session, for the message that others get where the kernel does not tell.
     fn sign(&mut self) {
         let _ = self.file.rewind();
         let _ = self.file.set_len(0);
-        let _ = write!(self.file, "process {}", std::process::id());
+        let _ = self.file.write_all(holders::describe(std::process::id()).as_bytes());
     }
 
     fn locked(&mut self, timeout: Duration) -> Failure {
-        let mut holder = String::new();
+        let holders = self.file.metadata().map(|metadata| holders::of_lock(&metadata)).unwrap_or_default();
+        let who = if holders.is_empty() { self.last_signed() } else { format!(" by {}", holders.join(", ")) };
+        Failure::new(Class::Busy, "LOCKED", format!("The session is locked{who}; waited {:.1} s.", timeout.as_secs_f64()))
+            .suggest("Try again when the other operation has finished.")
+    }
+
+    /// Whoever last had it alone. That may be over, so it is told as what it is.
+    fn last_signed(&mut self) -> String {
+        let mut signed = String::new();
         let _ = self.file.rewind();
-        let _ = (&mut self.file).take(100).read_to_string(&mut holder);
-        let holder = if holder.is_empty() { String::new() } else { format!(" (last taken for itself by {holder})") };
-        Failure::new(
-            Class::Busy,
-            "LOCKED",
-            format!("Another operation has the session locked{holder}; waited {:.1} s.", timeout.as_secs_f64()),
-        )
-        .suggest("Try again when it has finished.")
+        let _ = (&mut self.file).take(200).read_to_string(&mut signed);
+        if signed.is_empty() { String::new() } else { format!(" (last taken for itself by {signed})") }
     }
 }
 

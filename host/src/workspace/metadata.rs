@@ -1,13 +1,15 @@
 //! `metadata.json`: who a session is and what state it is in.
 
-use std::io::{self, Write};
+use std::io;
 use std::path::PathBuf;
 
-use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
-use rustix::fs::{Mode, OFlags};
+use cap_std::fs::Dir;
 use serde::{Deserialize, Serialize};
 
+use super::durable::write_whole;
+use super::identity::Identity;
 use super::layout;
+use crate::config::Durability;
 
 /// The file's contents. Read it after the lock is taken; written whole, through a temporary file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -21,6 +23,10 @@ pub struct Metadata {
     pub state: State,
     /// Of the archive at `source_path` as it was last read or written by us.
     pub zip_hash_sha256: String,
+    /// What that archive looked like to `stat` when its hash was known, if it had settled by then. While it looks the same it
+    /// need not be hashed again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source_seen: Option<Identity>,
     pub extracted_size_bytes: u64,
     pub file_count: u64,
     /// Whether links of the archive were extracted, so that one that is missing was deleted and a new one is to be packed.
@@ -29,6 +35,9 @@ pub struct Metadata {
     /// Present while a sync is under way: what recovery has to know.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pending: Option<Pending>,
+    /// What the next sync has to clean up.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_over: Vec<LeftOver>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,9 +61,30 @@ impl State {
 pub struct Pending {
     /// File name of the staged archive, beside the source.
     pub stage: String,
-    /// SHA-256 of the staged archive; absent until it is complete.
+    /// The archive that it is made from, as it was when the sync began.
+    pub base: Identity,
+    /// The staged archive, as soon as it is complete and on disk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hash: Option<String>,
+    pub staged: Option<Staged>,
+    /// File name under which the old archive waits to become the newest backup; absent if none is kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub backup: Option<String>,
+}
+
+/// An archive that is ready to be put in place.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct Staged {
+    pub hash: String,
+    pub identity: Identity,
+}
+
+/// A file beside the source that could not be dealt with at its time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LeftOver {
+    /// To be removed.
+    Stage(String),
+    /// An old version of the archive, to be made the newest backup.
+    Backup(String),
 }
 
 impl Metadata {
@@ -63,26 +93,10 @@ impl Metadata {
         serde_json::from_slice(&bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
     }
 
-    pub fn store(&self, workspace: &Dir) -> io::Result<()> {
+    pub fn store(&self, workspace: &Dir, durability: Durability) -> io::Result<()> {
         let bytes = serde_json::to_vec_pretty(self)?;
-        write_whole(workspace, layout::METADATA, &bytes)
+        write_whole(workspace, layout::METADATA, &bytes, durability)
     }
-}
-
-/// Replaces a file in one step, on disk before the name changes: readers and a crash see the old one or the new one.
-pub fn write_whole(dir: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
-    let temporary = format!("{name}.new");
-    let mut file = dir.open_with(&temporary, OpenOptions::new().write(true).create(true).truncate(true).mode(0o600))?;
-    file.write_all(bytes)?;
-    file.sync_data()?;
-    dir.rename(&temporary, dir, name)?;
-    sync_directory(dir)
-}
-
-/// Puts the names in a directory on disk. The handle itself only names the directory; flushing needs one that can read it.
-pub fn sync_directory(dir: &Dir) -> io::Result<()> {
-    let readable = rustix::fs::openat(dir, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
-    Ok(rustix::fs::fsync(readable)?)
 }
 
 /// Now, as the metadata and the tools write it.

@@ -14,12 +14,16 @@
 //!   tmp/                 files on their way into contents/
 //! ```
 
+pub mod attributes;
 pub mod backups;
 pub mod baseline;
 pub mod close;
 pub mod commit;
 pub mod copy;
+pub mod durable;
 pub mod extracted;
+pub mod holders;
+pub mod identity;
 pub mod links;
 pub mod listing;
 pub mod lock;

@@ -12,6 +12,8 @@ use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
 use rustix::fs::{Mode as FileMode, OFlags, RenameFlags};
 
 use super::baseline::{Baseline, clock};
+use super::durable::flush_directory;
+use super::identity::Identity;
 use super::listing::{Kind, Listing};
 use super::lock::{Lock, Mode};
 use super::metadata::{Metadata, State, now};
@@ -35,6 +37,10 @@ pub struct Opening {
     archive_size: u64,
     /// Directories that were made for the archive's files.
     directories: u64,
+    /// What the source looked like while it was copied, if it had settled.
+    seen: Option<Identity>,
+    /// Sessions that an interrupted open left half-made and that were removed on the way.
+    half_made: usize,
     drawn: Usage,
     published: bool,
 }
@@ -68,8 +74,8 @@ impl Opening {
         let hidden = format!(".opening-{id}");
         let storage = |error: io::Error| storage_failure("The workspace cannot be made", &error);
         // Making the directory and locking it is one step for those who sweep.
-        let gate = recover::publishing(workspaces.root()).map_err(storage)?;
-        recover::sweep(&workspaces);
+        let gate = recover::Publishing::begin(workspaces.root()).map_err(storage)?;
+        let half_made = recover::sweep(workspaces.root());
         let dir = create_private_dir(workspaces.root(), &hidden).map_err(storage)?;
         // From here on the directory is ours to remove.
         let lock = Lock::try_acquire(&dir, Mode::Exclusive).map_err(storage)?;
@@ -92,14 +98,20 @@ impl Opening {
             archive: Arc::new(original.into_std()),
             archive_size: 0,
             directories: 0,
+            seen: None,
+            half_made,
             drawn: Usage::default(),
             published: false,
         };
-        let size = source.metadata().map_err(storage)?.len();
+        let before = Identity::of(&source.metadata().map_err(storage)?);
+        let settled = before.is_settled();
+        let size = before.size;
         opening.draw(Usage { bytes: size, files: 1 })?;
         opening.archive_size = size;
         copy::copy(&source, &opening.archive, size, is_cancelled)
             .map_err(|error| storage_failure("The archive cannot be copied", &error))?;
+        let after = source.metadata().map(|metadata| Identity::of(&metadata)).ok();
+        opening.seen = after.filter(|after| settled && *after == before);
         Ok(opening)
     }
 
@@ -153,7 +165,11 @@ impl Opening {
     /// Records what was extracted and lets the session be seen. Blocks.
     pub fn publish(mut self, listing: Listing, hash: String) -> Result<Opened, Failure> {
         let storage = |error: io::Error| storage_failure("The session cannot be completed", &error);
+        let durability = self.workspaces.settings().durability;
         let mut warnings = listing.warnings;
+        if self.half_made > 0 {
+            warnings.push(format!("{} half-made sessions that an interrupted zipfs_open had left were removed.", self.half_made));
+        }
         let skipped = listing.entries.iter().filter(|entry| entry.kind == Kind::Symlink && !self.extracts_links());
         let skipped_symlinks: Vec<String> = skipped.map(|entry| entry.path.clone()).collect();
         if !skipped_symlinks.is_empty() {
@@ -165,7 +181,7 @@ impl Opening {
         let (file_count, extracted_size_bytes) = sizes.fold((0, 0), |(count, sum), size| (count + 1, sum + size));
         let links = there(Kind::Symlink).count() as u64;
         warnings.extend(extracted::smaller_than_declared(&recorded));
-        Baseline::new(recorded, clock()).store(&self.dir).map_err(storage)?;
+        Baseline::new(recorded, clock()).store(&self.dir, durability).map_err(storage)?;
         self.settle(Usage { bytes: extracted_size_bytes, files: file_count + links + self.directories })?;
 
         let created_at = now();
@@ -178,24 +194,27 @@ impl Opening {
             last_accessed_at: created_at,
             state: State::Open,
             zip_hash_sha256: hash,
+            source_seen: self.seen,
             extracted_size_bytes,
             file_count,
             links: self.extracts_links(),
             pending: None,
+            left_over: Vec::new(),
         };
-        metadata.store(&self.dir).map_err(storage)?;
+        metadata.store(&self.dir, durability).map_err(storage)?;
 
         let directory = if self.name.is_empty() { &self.id } else { &self.name };
         let root = self.workspaces.root();
-        let gate = recover::publishing(root).map_err(storage)?;
+        let gate = recover::Publishing::begin(root).map_err(storage)?;
         check_room(&self.workspaces, &self.name)?;
         match rustix::fs::renameat_with(root, &self.hidden, root, directory, RenameFlags::NOREPLACE) {
             Ok(()) => {}
             Err(rustix::io::Errno::EXIST) => return Err(occupied(directory)),
             Err(error) => return Err(storage(error.into())),
         }
-        drop(gate);
         self.published = true;
+        drop(gate);
+        flush_directory(root, durability).map_err(storage)?;
         let contents_path = self.workspaces.path().join(directory).join(layout::CONTENTS);
         Ok(Opened { metadata, contents_path, warnings, skipped_symlinks })
     }
@@ -203,7 +222,7 @@ impl Opening {
     fn draw(&mut self, wanted: Usage) -> Result<(), Failure> {
         let total = self.workspaces.total().map_err(|error| storage_failure("The disk account cannot be read", &error))?;
         let mut drawn = total.draw(wanted).unwrap_or(false);
-        if !drawn && recover::recount_total(&self.workspaces, &total).is_ok() {
+        if !drawn && recover::recount_total(self.workspaces.root(), &total).is_ok() {
             drawn = total.draw(wanted).unwrap_or(false);
         }
         if !drawn {

@@ -8,9 +8,10 @@ use cap_std::fs::{Dir, MetadataExt};
 
 use super::lock::{self, Lock, Mode};
 use super::metadata::Metadata;
+use super::recover::{self, Publishing, is_hidden};
 use super::store::{Known, Workspaces};
 use super::walk::walk;
-use super::{close, layout, recover, sync};
+use super::{close, layout, sync};
 use crate::failure::Failure;
 
 /// Which sessions go.
@@ -127,7 +128,7 @@ fn remove(workspaces: &Workspaces, known: &Known, dir: Dir, lock: Lock, dry_run:
     let discarded = sync::compare(&workspace).map_or(0, |(_, changes)| changes.count());
     if !dry_run {
         // The stage of a sync that was cut off is beside the archive; after this nobody would know of it.
-        recover::finish_interrupted_sync(&mut workspace).map_err(|failure| failure.message)?;
+        recover::finish_interrupted_sync(workspaces, &mut workspace).map_err(|failure| failure.message)?;
         close::close(workspaces, workspace).map_err(|failure| failure.message)?;
     }
     Ok(discarded)
@@ -135,14 +136,13 @@ fn remove(workspaces: &Workspaces, known: &Known, dir: Dir, lock: Lock, dry_run:
 
 /// Opens and closes that were cut off leave hidden directories; a directory without metadata was never a session.
 fn clear_remains(workspaces: &Workspaces, dry_run: bool, pruned: &mut Pruned) {
-    let Ok(_gate) = recover::publishing(workspaces.root()) else { return };
+    let Ok(_gate) = Publishing::begin(workspaces.root()) else { return };
     let Ok(entries) = workspaces.root().entries() else { return };
     for entry in entries.flatten() {
         let Some(name) = entry.file_name().to_str().map(str::to_owned) else { continue };
         let Ok(dir) = workspaces.root().open_dir_nofollow(&name) else { continue };
-        let hidden = name.starts_with(".opening-") || name.starts_with(".closing-");
         let nameless = !name.starts_with('.') && matches!(dir.try_exists(layout::METADATA), Ok(false));
-        if !hidden && !nameless {
+        if !is_hidden(&name) && !nameless {
             continue;
         }
         let freed = disk_use(&dir);

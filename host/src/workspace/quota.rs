@@ -10,6 +10,7 @@ use std::os::unix::fs::FileExt;
 
 use cap_std::fs::{Dir, MetadataExt, OpenOptions, OpenOptionsExt};
 use rustix::fs::FlockOperation;
+use rustix::io::retry_on_intr;
 
 use super::walk::walk;
 
@@ -48,14 +49,22 @@ impl Ledger {
         Ok(())
     }
 
-    /// Puts a counted figure in place of the kept one, and returns how much it was off.
+    /// Puts a counted figure in place of the kept one, and returns what that was.
     pub fn correct(&self, counted: Usage) -> io::Result<Usage> {
-        let mut excess = Usage::default();
+        let mut kept = Usage::default();
         self.change(|used| {
-            excess = Usage { bytes: used.bytes.saturating_sub(counted.bytes), files: used.files.saturating_sub(counted.files) };
+            kept = used;
             Some(counted)
         })?;
-        Ok(excess)
+        Ok(kept)
+    }
+
+    /// Adds to the account whatever the limit is: what is there is there.
+    fn add(&self, more: Usage) -> io::Result<()> {
+        self.change(|used| {
+            Some(Usage { bytes: used.bytes.saturating_add(more.bytes), files: used.files.saturating_add(more.files) })
+        })?;
+        Ok(())
     }
 
     pub fn used(&self) -> io::Result<Usage> {
@@ -72,7 +81,7 @@ impl Ledger {
     }
 
     fn change(&self, next: impl FnOnce(Usage) -> Option<Usage>) -> io::Result<bool> {
-        rustix::fs::flock(&self.file, FlockOperation::LockExclusive)?;
+        retry_on_intr(|| rustix::fs::flock(&self.file, FlockOperation::LockExclusive))?;
         let changed = (|| {
             let mut raw = [0; 16];
             // A new or torn file reads as empty: too little is corrected by the next count.
@@ -86,9 +95,20 @@ impl Ledger {
             self.file.write_all_at(&raw, 0)?;
             Ok(true)
         })();
-        rustix::fs::flock(&self.file, FlockOperation::Unlock)?;
+        retry_on_intr(|| rustix::fs::flock(&self.file, FlockOperation::Unlock))?;
         changed
     }
+}
+
+/// Makes a session's account what was counted, and moves the common one by the difference. A process that died keeps what it had
+/// drawn, and one that counted while another wrote counts too little; this puts both right.
+pub fn settle(session: &Ledger, total: &Ledger, counted: Usage) -> io::Result<()> {
+    let kept = session.correct(counted)?;
+    if kept == counted {
+        return Ok(());
+    }
+    total.give_back(Usage { bytes: kept.bytes.saturating_sub(counted.bytes), files: kept.files.saturating_sub(counted.files) })?;
+    total.add(Usage { bytes: counted.bytes.saturating_sub(kept.bytes), files: counted.files.saturating_sub(kept.files) })
 }
 
 fn number(bytes: &[u8]) -> u64 {
@@ -112,6 +132,8 @@ struct Accounts {
     session: Ledger,
     total: Ledger,
     contents: Dir,
+    /// The directory of all sessions.
+    root: Dir,
     counted: bool,
 }
 
@@ -121,9 +143,9 @@ const PIECE: Usage = Usage { bytes: 1 << 20, files: 64 };
 
 impl Allowance {
     /// Draws from a session's account and the common one.
-    pub fn from_accounts(session: Ledger, total: Ledger, contents: Dir) -> Allowance {
+    pub fn from_accounts(session: Ledger, total: Ledger, contents: Dir, root: Dir) -> Allowance {
         Allowance {
-            accounts: Some(Accounts { session, total, contents, counted: false }),
+            accounts: Some(Accounts { session, total, contents, root, counted: false }),
             left: Usage::default(),
             freed: Usage::default(),
             refused: false,
@@ -195,11 +217,12 @@ impl Accounts {
         }
         if !std::mem::replace(&mut self.counted, true)
             && let Ok(counted) = count(&self.contents)
-            && let Ok(excess) =
-                self.session.correct(Usage { bytes: counted.bytes + freed.bytes, files: counted.files + freed.files })
         {
-            let _ = self.total.give_back(excess);
-            if self.draw_exactly(short) {
+            let counted = Usage { bytes: counted.bytes + freed.bytes, files: counted.files + freed.files };
+            let _ = settle(&self.session, &self.total, counted);
+            // What other sessions seem to use may be what processes drew that are dead.
+            let fits = || self.draw_exactly(short);
+            if fits() || (super::recover::recount_total(&self.root, &self.total).is_ok() && fits()) {
                 return Some(short);
             }
         }
@@ -243,12 +266,14 @@ mod tests {
         let temporary = tempfile::tempdir().unwrap();
         let dir = Dir::open_ambient_dir(temporary.path(), ambient_authority()).unwrap();
         dir.create_dir("contents").unwrap();
+        dir.create_dir("sessions").unwrap();
         let handle = dir.try_clone().unwrap();
         let make = move || {
             Allowance::from_accounts(
                 Ledger::open(&handle, "usage", most_bytes, most_files).unwrap(),
                 Ledger::open(&handle, "total", u64::MAX, u64::MAX).unwrap(),
                 handle.open_dir("contents").unwrap(),
+                handle.open_dir("sessions").unwrap(),
             )
         };
         (temporary, dir, make)

@@ -10,6 +10,7 @@ use super::copy::checksum;
 use super::extracted::masked_mode;
 use super::links;
 use super::listing::{Change, Kind};
+use super::quota::Usage;
 use super::walk::walk;
 
 /// A file or directory of the workspace, or a link of a session that has links. Nothing of the host follows one.
@@ -36,6 +37,8 @@ pub struct Changes {
     pub reread: Vec<(u32, Stat)>,
     /// What programs outside put there and no archive can hold: links, devices, names that are not text.
     pub unpackable: Vec<String>,
+    /// All that is there, for the quota.
+    pub usage: Usage,
 }
 
 impl Changes {
@@ -101,6 +104,8 @@ pub fn compare(contents: &Dir, recorded: &[Recorded], taken: i64, with_links: bo
         recorded.iter().enumerate().map(|(index, known)| (known.entry.path.as_str(), (index as u32, known))).collect();
     let mut changes = Changes::default();
     let (all, unpackable) = look_around(contents, with_links)?;
+    let bytes = all.iter().filter(|found| found.kind == Kind::File).map(|found| found.stat.size).sum();
+    changes.usage = Usage { bytes, files: (all.len() + unpackable.len()) as u64 };
     changes.unpackable = unpackable;
     for found in all {
         let known = by_path.get(found.path.as_str()).copied().filter(|(_, known)| known.entry.kind == found.kind);

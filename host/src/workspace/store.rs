@@ -15,7 +15,7 @@ use super::lock::{self, Lock, Mode};
 use super::metadata::{self, Metadata};
 use super::quota::Ledger;
 use super::{layout, recover, resolve};
-use crate::config::Settings;
+use crate::config::{Durability, Settings};
 use crate::failure::{Class, Failure};
 
 /// A directory listing younger than this is not trusted: a session made in the same tick of the clock would not show.
@@ -53,6 +53,9 @@ pub struct Workspace {
     pub lock: Lock,
     /// The workspace's directory on the host.
     pub path: PathBuf,
+    pub durability: Durability,
+    /// What was put right when the session was entered, for whoever made the call.
+    pub notice: Option<String>,
 }
 
 impl Workspaces {
@@ -73,7 +76,7 @@ impl Workspaces {
         &self.settings
     }
 
-    pub(super) fn root(&self) -> &Dir {
+    pub fn root(&self) -> &Dir {
         &self.root
     }
 
@@ -92,11 +95,13 @@ impl Workspaces {
             return Ok(listed.sessions.clone());
         }
         let mut sessions = Vec::new();
+        let mut has_hidden = false;
         for entry in self.root.entries().map_err(unreadable)? {
             let entry = entry.map_err(unreadable)?;
             let Some(directory) = entry.file_name().to_str().map(str::to_owned) else { continue };
             // A leading dot marks what is on its way in or out; it is no session.
             if directory.starts_with('.') {
+                has_hidden |= recover::is_hidden(&directory);
                 continue;
             }
             let Ok(dir) = entry.open_dir() else { continue };
@@ -107,6 +112,9 @@ impl Workspaces {
                 // of a call that was meant for this.
                 Err(_) => sessions.push(Known { id: directory.clone(), name: directory.clone(), directory }),
             }
+        }
+        if has_hidden && let Some(_alone) = recover::Publishing::try_begin(&self.root) {
+            recover::sweep(&self.root);
         }
         sessions.sort_by(|a, b| a.directory.cmp(&b.directory));
         let sessions = Arc::new(sessions);
@@ -152,7 +160,10 @@ impl Workspaces {
         })?;
         if workspace.metadata.pending.is_some() {
             self.change_lock(&mut workspace, Mode::Exclusive).await?;
-            recover::finish_interrupted_sync(&mut workspace)?;
+            if let Some(ended) = recover::finish_interrupted_sync(self, &mut workspace)? {
+                tracing::info!(session = workspace.metadata.id, ?ended, "ended a sync that had been interrupted");
+                workspace.notice = Some(ended.tell().to_owned());
+            }
             if mode == Mode::Shared {
                 self.change_lock(&mut workspace, Mode::Shared).await?;
             }
@@ -217,7 +228,8 @@ impl Workspaces {
         }
         let metadata = self.metadata(directory, &dir)?;
         let contents = dir.open_dir_nofollow(layout::CONTENTS)?;
-        Ok(Workspace { metadata, dir, contents, lock, path: self.path.join(directory) })
+        let durability = self.settings.durability;
+        Ok(Workspace { metadata, dir, contents, lock, path: self.path.join(directory), durability, notice: None })
     }
 
     /// The account of all sessions together.
@@ -245,7 +257,7 @@ impl Workspace {
 
     pub(super) fn store_metadata(&self) -> Result<(), Failure> {
         self.metadata
-            .store(&self.dir)
+            .store(&self.dir, self.durability)
             .map_err(|error| Failure::internal(format!("The session's metadata cannot be written: {error}.")))
     }
 }

@@ -3,19 +3,21 @@
 
 use std::fs::File;
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
 
 use super::baseline::{Baseline, clock};
+use super::durable::flush_file;
+use super::identity::Identity;
 use super::listing::Listing;
 use super::metadata::{Pending, State};
 use super::open::open_source_ambient;
 use super::status::{self, Changes};
-use super::store::Workspace;
-use super::{copy, recover};
+use super::store::{Workspace, Workspaces};
+use super::{attributes, copy, quota, recover};
 use crate::failure::{Class, Failure};
 
 /// A sync under way. Needs the exclusive lock.
@@ -24,9 +26,11 @@ pub struct Syncing {
     pub(super) source_dir: Dir,
     pub(super) source_name: String,
     pub(super) source: Arc<File>,
-    /// What the source was when it was hashed.
+    /// What the source was when its hash was known.
     pub(super) identity: Identity,
     pub(super) stage_name: String,
+    /// Under which the old archive waits to become a backup.
+    pub(super) waiting_name: String,
     pub(super) changes: Changes,
     /// When the workspace was compared; the stats of the new baseline are from then.
     pub(super) compared: i64,
@@ -39,7 +43,7 @@ pub struct Syncing {
 
 impl Syncing {
     /// Finds what changed, and makes sure that the source is still the archive we know. Blocks.
-    pub fn begin(workspace: &Workspace, force: bool, backup_depth: u32) -> Result<Syncing, Failure> {
+    pub fn begin(workspaces: &Workspaces, workspace: &mut Workspace, force: bool) -> Result<Syncing, Failure> {
         let source_path = workspace.metadata.source_path.clone();
         let source = open_source_ambient(&source_path).map_err(|failure| {
             let kept = workspace.path.join(super::layout::ORIGINAL);
@@ -48,27 +52,36 @@ impl Syncing {
                 kept.display()
             ))
         })?;
-        let metadata = source.metadata().map_err(|error| failed(&source_path, &format!("the archive cannot be read: {error}")))?;
+        let unreadable = |error: std::io::Error| failed(&source_path, &format!("the archive cannot be read: {error}"));
+        let metadata = source.metadata().map_err(unreadable)?;
+        if metadata.mode() & 0o222 == 0 {
+            return Err(failed(&source_path, "it is read-only").suggest("Make it writable (chmod u+w) and sync again."));
+        }
         let identity = Identity::of(&metadata);
-        let hash = copy::hash(&source).map_err(|error| failed(&source_path, &format!("the archive cannot be read: {error}")))?;
-        let conflict = hash != workspace.metadata.zip_hash_sha256;
-        if conflict && !force {
-            return Err(Failure::new(
-                Class::Conflict,
-                "CONFLICT_DETECTED",
-                format!("{} was changed by somebody else since it was opened.", source_path.display()),
-            )
-            .suggest("Look at both, then sync with force=true to write the workspace over it (it is kept as the backup)."));
+        // What looks as it did when its hash was known need not be hashed again: that would cost as much as the whole sync.
+        let differs = workspace.metadata.source_seen != Some(identity)
+            && copy::hash(&source).map_err(unreadable)? != workspace.metadata.zip_hash_sha256;
+        if differs && !force {
+            return Err(conflict(&source_path, "was changed by somebody else since it was opened")
+                .suggest("Look at both, then sync with force=true to write the workspace over it (it is kept as the backup)."));
         }
         let (Some(parent), Some(name)) = (source_path.parent(), source_path.file_name().and_then(|name| name.to_str())) else {
             return Err(failed(&source_path, "its name cannot be used"));
         };
         let source_dir = Dir::open_ambient_dir(parent, ambient_authority())
             .map_err(|error| failed(&source_path, &format!("its directory cannot be opened: {error}")))?;
+        recover::clear_left_over(workspaces, workspace, &source_dir);
         let compared = clock();
         let (baseline, changes) = compare(workspace)?;
+        // Nobody else has the session now, so what was counted is what is used.
+        let settings = workspaces.settings();
+        if let (Ok(ledger), Ok(total)) = (workspace.ledger(settings), workspaces.total()) {
+            let _ = quota::settle(&ledger, &total, changes.usage);
+        }
+        let once = uuid::Uuid::new_v4().simple();
         Ok(Syncing {
-            stage_name: format!(".{name}.zipfs-tmp-{}", uuid::Uuid::new_v4().simple()),
+            stage_name: format!(".{name}.zipfs-tmp-{once}"),
+            waiting_name: format!(".{name}.zipfs-bak-{once}"),
             source_name: name.to_owned(),
             source_dir,
             source: Arc::new(source),
@@ -77,9 +90,9 @@ impl Syncing {
             changes,
             compared,
             baseline,
-            conflict,
+            conflict: differs,
             anew: false,
-            backup_depth,
+            backup_depth: settings.defaults.backup_rotation_depth,
         })
     }
 
@@ -133,7 +146,8 @@ impl Syncing {
     /// Makes the stage beside the source, and leaves word of it for recovery. Blocks.
     pub fn stage(&self, workspace: &mut Workspace) -> Result<Arc<File>, Failure> {
         workspace.metadata.state = State::Syncing;
-        workspace.metadata.pending = Some(Pending { stage: self.stage_name.clone(), hash: None });
+        workspace.metadata.pending =
+            Some(Pending { stage: self.stage_name.clone(), base: self.identity, staged: None, backup: None });
         workspace.store_metadata()?;
         let file = self
             .source_dir
@@ -147,32 +161,29 @@ impl Syncing {
         failed(&self.source_path, why)
     }
 
-    /// Ends a sync that failed, as recovery would: back to what was, or forward if the new archive had already taken its place.
-    pub fn abandon(&self, workspace: &mut Workspace) {
-        if let Err(error) = recover::finish_interrupted_sync(workspace) {
-            tracing::warn!(%error, "a failed sync could not be noted; the next use of the session will");
-        }
+    /// Opens the stage again by its name, to be read: what is verified is what a rename would put in place.
+    pub fn reopen(&self, stage: &File) -> Result<Arc<File>, Failure> {
+        let reopen = || {
+            let there = self.source_dir.open(&self.stage_name)?.into_std();
+            let (there_inode, inode) = (there.metadata()?.ino(), stage.metadata()?.ino());
+            if there_inode == inode { Ok(there) } else { Err(std::io::Error::other("somebody replaced it")) }
+        };
+        let file = reopen().map_err(|error| failed(&self.source_path, &format!("the new archive cannot be read back: {error}")))?;
+        Ok(Arc::new(file))
     }
-}
 
-/// What changes when somebody replaces a file or writes into it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Identity {
-    device: u64,
-    inode: u64,
-    size: u64,
-    modified: (i64, i64),
-    changed: (i64, i64),
-}
+    /// Gives the complete stage the attributes of the source, and puts it on disk. Blocks.
+    pub fn seal(&self, workspace: &Workspace, stage: &File) -> Result<(), Failure> {
+        attributes::keep(&self.source, stage)
+            .map_err(|error| failed(&self.source_path, &format!("its attributes cannot be kept: {error}")))?;
+        flush_file(stage, workspace.durability)
+            .map_err(|error| failed(&self.source_path, &format!("the new archive cannot be written: {error}")))
+    }
 
-impl Identity {
-    pub(super) fn of(metadata: &std::fs::Metadata) -> Identity {
-        Identity {
-            device: metadata.dev(),
-            inode: metadata.ino(),
-            size: metadata.len(),
-            modified: (metadata.mtime(), metadata.mtime_nsec()),
-            changed: (metadata.ctime(), metadata.ctime_nsec()),
+    /// Ends a sync that failed, as recovery would: back to what was, or forward if the new archive had already taken its place.
+    pub fn abandon(&self, workspaces: &Workspaces, workspace: &mut Workspace) {
+        if let Err(error) = recover::finish_interrupted_sync(workspaces, workspace) {
+            tracing::warn!(%error, "a failed sync could not be noted; the next use of the session will");
         }
     }
 }
@@ -196,7 +207,7 @@ pub fn compare_and_settle(workspace: &Workspace) -> Result<Changes, Failure> {
     let began = clock();
     let (mut baseline, changes) = compare(workspace)?;
     if baseline.settle(&changes, began)
-        && let Err(error) = workspace.tmp().and_then(|tmp| baseline.store_shared(&workspace.dir, &tmp))
+        && let Err(error) = workspace.tmp().and_then(|tmp| baseline.store_shared(&workspace.dir, &tmp, workspace.durability))
     {
         tracing::debug!(%error, "the baseline was not settled; the next comparison reads the same files");
     }
@@ -207,7 +218,11 @@ fn unreadable(error: std::io::Error) -> Failure {
     Failure::internal(format!("The workspace cannot be read: {error}."))
 }
 
-pub(super) fn failed(source: &std::path::Path, why: &str) -> Failure {
+pub(super) fn conflict(source: &Path, what: &str) -> Failure {
+    Failure::new(Class::Conflict, "CONFLICT_DETECTED", format!("{} {what}.", source.display()))
+}
+
+pub(super) fn failed(source: &Path, why: &str) -> Failure {
     Failure::new(Class::Internal, "SYNC_FAILED", format!("{} was not changed: {why}.", source.display()))
         .suggest("Nothing is lost; mend the cause and sync again.")
 }

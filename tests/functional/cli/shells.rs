@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
-use crate::support::{Archive, Terminal, Zipfs, is_installed};
+use crate::support::{Archive, Terminal, Zipfs, have};
 
 /// A place with two sessions, and a shell's environment that finds zipfs.
 struct Desk {
@@ -90,16 +90,14 @@ fn a_look_at_sessions_makes_nothing_and_is_quick() {
 /// Types a line with a Tab in it and waits for what the completed command prints.
 #[track_caller]
 fn completes(terminal: &mut Terminal, keys: &str, printed: &str) {
-    terminal.type_keys(keys);
-    // The shell has to work it out before the line is sent.
-    std::thread::sleep(std::time::Duration::from_millis(400));
-    terminal.type_keys("\r");
+    // A shell works out a completion before it takes the next key.
+    terminal.type_keys(&format!("{keys}\r"));
     terminal.wait_for(printed);
 }
 
 #[test]
 fn bash() {
-    if !is_installed("bash") {
+    if !have("bash", "completion works in it") {
         return;
     }
     let desk = Desk::new();
@@ -121,7 +119,7 @@ fn bash() {
 
 #[test]
 fn zsh() {
-    if !is_installed("zsh") {
+    if !have("zsh", "completion works in it") {
         return;
     }
     let desk = Desk::new();
@@ -142,7 +140,7 @@ fn zsh() {
 
 #[test]
 fn fish() {
-    if !is_installed("fish") {
+    if !have("fish", "completion works in it") {
         return;
     }
     let desk = Desk::new();

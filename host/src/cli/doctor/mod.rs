@@ -1,4 +1,4 @@
-//! `zipfs doctor`: the installation as it is, and what is wrong with it. It looks and changes nothing.
+//! `zipfs doctor`: the installation as it is, and what is wrong with it. It looks, and makes nothing that other commands do not make.
 
 mod directories;
 mod filesystem;

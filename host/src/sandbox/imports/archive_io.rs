@@ -26,6 +26,8 @@ pub struct Staged {
     pub position: u64,
     /// What it may grow to.
     pub most: u64,
+    /// Hears how much was written.
+    pub written: Box<dyn Fn(u64) + Send + Sync>,
 }
 
 impl Host for Guest {}
@@ -55,7 +57,9 @@ impl HostStaged for Guest {
 
     fn append(&mut self, this: Resource<Staged>, bytes: Vec<u8>) -> Result<Result<(), String>> {
         let staged = self.table.get_mut(&this)?;
-        Ok(staged.grow(bytes.len() as u64).and_then(|()| (&*staged.file).write_all(&bytes)).map_err(|error| error.to_string()))
+        let appended = staged.grow(bytes.len() as u64).and_then(|()| (&*staged.file).write_all(&bytes));
+        (staged.written)(staged.position);
+        Ok(appended.map_err(|error| error.to_string()))
     }
 
     fn append_from(
@@ -71,7 +75,10 @@ impl HostStaged for Guest {
         }
         let from = from.file.clone();
         let staged = self.table.get_mut(&this)?;
-        Ok(staged.grow(len).and_then(|()| copy_range(&from, &staged.file, offset, len)).map_err(|error| error.to_string()))
+        let start = staged.position;
+        let copied =
+            staged.grow(len).and_then(|()| copy_range(&from, &staged.file, offset, len, |copied| (staged.written)(start + copied)));
+        Ok(copied.map_err(|error| error.to_string()))
     }
 
     fn drop(&mut self, this: Resource<Staged>) -> Result<()> {

@@ -21,7 +21,7 @@ pub struct Reported {
 
 impl Reported {
     /// Whether a report should be passed on: it goes forward, and it is not too soon or it is the last one.
-    fn lets_pass(&mut self, done: f64, total: Option<f64>) -> bool {
+    pub fn lets_pass(&mut self, done: f64, total: Option<f64>) -> bool {
         // Clients may drop a call whose progress goes backwards; a guest cannot make us send that.
         if !done.is_finite() || !total.is_none_or(f64::is_finite) || self.done.is_some_and(|before| done <= before) {
             return false;

@@ -98,9 +98,10 @@ impl Host for Guest {
             (_, None) => return Ok(Err(no_session())),
         };
         self.originals = None;
+        let events = self.call.events.clone();
         let (session, synced) = detached_with(session, move |session, cancel| async move {
             let mut session = session;
-            let synced = sync_session(&host, &mut session, force, dry_run, &cancel).await;
+            let synced = sync_session(&host, &mut session, force, dry_run, events, &cancel).await;
             (session, synced)
         })
         .await?;
@@ -153,9 +154,11 @@ impl Host for Guest {
             (Err(error), _) => return Ok(Err(error)),
             (_, None) => return Ok(Err(no_session())),
         };
-        let (_, closed) =
-            detached_with(session, move |session, cancel| async move { ((), close_session(&host, session, sync, &cancel).await) })
-                .await?;
+        let events = self.call.events.clone();
+        let (_, closed) = detached_with(session, move |session, cancel| async move {
+            ((), close_session(&host, session, sync, events, &cancel).await)
+        })
+        .await?;
         Ok(closed.map_err(Error::from))
     }
 }
@@ -184,7 +187,7 @@ where
     task.await.unwrap_or_else(|error| Err(Failure::internal(format!("The operation broke down: {error}."))))
 }
 
-/// The same for work on a session, which comes back with the result.
+/// The same for work on a session, which comes back with the result. It gets a thread of its own, since it waits for the disk.
 async fn detached_with<S: Send + 'static, T: Send + 'static, W>(
     session: Workspace,
     work: impl FnOnce(Workspace, CancellationToken) -> W,
@@ -193,7 +196,8 @@ where
     W: Future<Output = (S, T)> + Send + 'static,
 {
     let cancel = CancellationToken::new();
-    let task = tokio::spawn(work(session, cancel.clone()));
+    let (work, runtime) = (work(session, cancel.clone()), tokio::runtime::Handle::current());
+    let task = tokio::task::spawn_blocking(move || runtime.block_on(work));
     let _stop_when_dropped: DropGuard = cancel.drop_guard();
     task.await.map_err(wasmtime::Error::new)
 }
