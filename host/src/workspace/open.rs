@@ -33,6 +33,7 @@ pub struct Opening {
     source_path: PathBuf,
     archive: Arc<File>,
     archive_size: u64,
+    hash: String,
     /// Directories that were made for the archive's files.
     directories: u64,
     drawn: Usage,
@@ -91,6 +92,7 @@ impl Opening {
             source_path,
             archive: Arc::new(original.into_std()),
             archive_size: 0,
+            hash: String::new(),
             directories: 0,
             drawn: Usage::default(),
             published: false,
@@ -98,7 +100,7 @@ impl Opening {
         let size = source.metadata().map_err(storage)?.len();
         opening.draw(Usage { bytes: size, files: 1 })?;
         opening.archive_size = size;
-        copy::copy(&source, &opening.archive, size, is_cancelled)
+        opening.hash = copy::copy_and_hash(&source, &opening.archive, size, is_cancelled)
             .map_err(|error| storage_failure("The archive cannot be copied", &error))?;
         Ok(opening)
     }
@@ -111,11 +113,6 @@ impl Opening {
     /// Where the files go.
     pub fn contents(&self) -> &Dir {
         &self.contents
-    }
-
-    /// SHA-256 of the private copy, which can be had while files are extracted from it. Blocks.
-    pub fn hash(archive: &File, is_cancelled: impl Fn() -> bool) -> Result<String, Failure> {
-        copy::hash_unless(archive, is_cancelled).map_err(|error| storage_failure("The copy of the archive cannot be read", &error))
     }
 
     /// Makes room for what the archive holds: disk for all sessions, and the directories.
@@ -135,7 +132,7 @@ impl Opening {
     }
 
     /// Records what was extracted and lets the session be seen. Blocks.
-    pub fn publish(mut self, listing: Listing, hash: String) -> Result<Opened, Failure> {
+    pub fn publish(mut self, listing: Listing) -> Result<Opened, Failure> {
         let storage = |error: io::Error| storage_failure("The session cannot be completed", &error);
         let mut warnings = listing.warnings;
         let skipped_symlinks: Vec<String> =
@@ -159,7 +156,7 @@ impl Opening {
             last_synced_at: None,
             last_accessed_at: created_at,
             state: State::Open,
-            zip_hash_sha256: hash,
+            zip_hash_sha256: self.hash.clone(),
             extracted_size_bytes,
             file_count,
             pending: None,
