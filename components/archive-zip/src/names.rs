@@ -108,10 +108,15 @@ fn judge<'a>(name: &'a str, oddities: &mut Oddities) -> Result<(&'a str, bool), 
     if bytes.iter().any(|byte| byte.is_ascii_control()) {
         return refuse(&Ambiguity::SpecialBytes.says("has a control character in its name, which could hide where it leads"));
     }
-    if matches!(bytes[0], b'/' | b'\\') {
+    // `tar`-like writers start every name with `./`; further down it would be a second spelling of another entry's name. It must not
+    // hide what comes behind it: what is extracted is the name without it.
+    let path = name.strip_prefix("./").unwrap_or(name);
+    if bytes[0] == b'/' || path.starts_with('\\') {
         return refuse("has an absolute path");
     }
-    if bytes[0].is_ascii_alphabetic() && bytes.get(1) == Some(&b':') {
+    if let [drive, b':', ..] = path.as_bytes()
+        && drive.is_ascii_alphabetic()
+    {
         return refuse("starts with a drive letter");
     }
     if bytes.split(|byte| matches!(byte, b'/' | b'\\')).any(|component| component == b"..") {
@@ -121,8 +126,6 @@ fn judge<'a>(name: &'a str, oddities: &mut Oddities) -> Result<(&'a str, bool), 
         oddities.add(Oddities::BACKSLASH);
     }
 
-    // `tar`-like writers start every name with `./`; further down it would be a second spelling of another entry's name.
-    let path = name.strip_prefix("./").unwrap_or(name);
     let (path, is_directory) = path.strip_suffix('/').map_or((path, false), |path| (path, true));
     let mut depth = 0;
     for component in path.split('/') {
@@ -203,6 +206,8 @@ mod tests {
             "a/..\\x",
             "..\\/hello",
             "\\\\srv\\x",
+            "./\\x",
+            "./C:x",
             "C:x",
             "C:\\x",
             "c:/x",

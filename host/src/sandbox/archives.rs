@@ -48,10 +48,6 @@ pub async fn open_archive(
     let mut opening = blocking(move || Opening::begin_ambient(workspaces, &path, name.as_deref(), || stop.is_cancelled()))
         .await
         .map_err(broken)??;
-    // Beside scan and extraction: on most machines there is a core to spare, and a disk to wait for. Whoever leaves early stops it.
-    let (copy, unwanted) = (opening.archive(), cancel.child_token());
-    let (stop, _leaving) = (unwanted.clone(), unwanted.drop_guard());
-    let hashing = tokio::task::spawn_blocking(move || Opening::hash(&copy, || stop.is_cancelled()));
     let security = host.workspaces.settings().security.clone();
     let listing = driver.scan(opening.archive(), &security, &cancel).await.map_err(unopened)?;
     let (opening, listing) = blocking(move || opening.make_room(&listing).map(|()| (opening, listing))).await.map_err(broken)??;
@@ -70,8 +66,7 @@ pub async fn open_archive(
     driver.extract(opening.archive(), &listing.entries, opening.contents(), &cancel, report).await.map_err(unopened)?;
     let (opening, listing) =
         if opening.extracts_links() { extract_links(&driver, opening, listing, &cancel).await? } else { (opening, listing) };
-    let hash = hashing.await.map_err(|error| broken(wasmtime::Error::new(error)))??;
-    let opened = blocking(move || opening.publish(listing, hash)).await.map_err(broken)??;
+    let opened = blocking(move || opening.publish(listing)).await.map_err(broken)??;
     Ok(Opened {
         session: info(&opened.metadata),
         workspace_path: opened.contents_path.display().to_string(),

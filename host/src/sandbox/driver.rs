@@ -188,23 +188,24 @@ fn push_source(store: &mut Store<Guest>, file: Arc<File>) -> wasmtime::Result<Re
     Ok(store.data_mut().table.push(Source { file, size })?)
 }
 
-/// Files in the order of the archive, grouped. Directories were made before, links are not extracted.
+/// Files grouped by where they lie in the archive, so that each instance reads one stretch of it. Directories were made before, links
+/// are not extracted.
 fn cut_into_pieces(entries: &[Entry]) -> VecDeque<Vec<exported::Entry>> {
-    let mut pieces = VecDeque::new();
-    let mut piece = Vec::new();
-    let mut bytes = 0;
-    for entry in entries.iter().filter(|entry| entry.kind == Kind::File) {
-        bytes += entry.size;
-        piece.push(exported::Entry::from(entry.clone()));
-        if piece.len() == PIECE_ENTRIES || bytes >= PIECE_BYTES {
-            pieces.push_back(std::mem::take(&mut piece));
-            bytes = 0;
+    let mut files: Vec<&Entry> = entries.iter().filter(|entry| entry.kind == Kind::File).collect();
+    files.sort_by_key(|entry| entry.offset);
+    let mut pieces: Vec<(u64, Vec<exported::Entry>)> = Vec::new();
+    for entry in files {
+        match pieces.last_mut() {
+            Some((bytes, piece)) if piece.len() < PIECE_ENTRIES && *bytes < PIECE_BYTES => {
+                *bytes += entry.size;
+                piece.push(entry.clone().into());
+            }
+            _ => pieces.push((entry.size, vec![entry.clone().into()])),
         }
     }
-    if !piece.is_empty() {
-        pieces.push_back(piece);
-    }
-    pieces
+    // The largest first: one that is begun last would keep one core busy while the others have nothing left to do.
+    pieces.sort_by_key(|(bytes, _)| std::cmp::Reverse(bytes / PIECE_BYTES));
+    pieces.into_iter().map(|(_, piece)| piece).collect()
 }
 
 impl From<exported::Listing> for Listing {
@@ -280,5 +281,27 @@ impl From<Change> for exported::Change {
                 exported::Change::Add(exported::NewEntry { path, kind: kind.into(), modified, mode })
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(offset: u64, size: u64) -> Entry {
+        let path = offset.to_string();
+        let raw_name = path.clone().into_bytes();
+        let (kind, span) = (Kind::File, size);
+        Entry { path, raw_name, kind, size, compressed_size: size, crc32: 0, method: 0, mode: None, modified: None, offset, span }
+    }
+
+    #[test]
+    fn pieces_are_stretches_of_the_archive_and_large_ones_come_first() {
+        let small = (0..1200).map(|number| entry(1200 - number, 10));
+        let large = [entry(5000, 40 << 20), entry(4000, 100 << 20)];
+        let pieces = cut_into_pieces(&small.chain(large).collect::<Vec<_>>());
+        let offsets: Vec<(u64, usize)> = pieces.iter().map(|piece| (piece[0].offset, piece.len())).collect();
+        assert_eq!(offsets, [(1001, 201), (5000, 1), (1, 500), (501, 500)]);
+        assert!(pieces.iter().all(|piece| piece.is_sorted_by_key(|entry| entry.offset)));
     }
 }

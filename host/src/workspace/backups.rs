@@ -61,7 +61,7 @@ pub fn set_aside(dir: &Dir, name: &str, source: &File, waiting: &str, durability
 fn copy_aside(dir: &Dir, source: &File, waiting: &str, durability: Durability) -> io::Result<()> {
     let copy = dir.open_with(waiting, OpenOptions::new().write(true).create_new(true).mode(0o600))?.into_std();
     let metadata = source.metadata()?;
-    super::copy::copy(source, &copy, metadata.len(), || false)?;
+    super::copy::copy(source, &copy, metadata.len())?;
     copy.set_permissions(metadata.permissions())?;
     copy.set_modified(metadata.modified()?)?;
     flush_file(&copy, durability)

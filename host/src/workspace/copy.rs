@@ -1,37 +1,89 @@
-//! A private copy of an archive, its SHA-256, and checksums of files.
+//! A private copy of an archive and its SHA-256, made in one pass over one descriptor; and checksums of files.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::FileExt;
+use std::sync::mpsc;
 
 use rustix::io::Errno;
 use sha2::{Digest, Sha256};
 
-/// Copies the first `size` bytes of `from` into the empty file `to`, in the kernel and sharing the blocks where the filesystem can.
+/// What is read at once.
+const PIECE: usize = 1 << 20;
+/// How far the reader may be ahead of the hash: so many pieces are held in memory.
+const AHEAD: usize = 4;
+
+/// Copies the first `size` bytes of `from` into the empty file `to`. Shares the blocks where the filesystem can; else one thread
+/// reads and writes, and another hashes what was read.
 ///
-/// The source may change while we read it; what counts is that everything later, the hash included, is of the copy. It may also
-/// have no end: some files of the kernel report no size and can be read for ever. Hence no more than `size`, and an error if there
-/// is more.
-pub fn copy(from: &File, to: &File, size: u64, is_cancelled: impl Fn() -> bool) -> io::Result<()> {
+/// The source may change while we read it; what counts is that the hash is the hash of the copy. It may also have no end: some
+/// files of the kernel report no size and can be read for ever. Hence no more than `size`, and an error if there is more.
+pub fn copy_and_hash(from: &File, to: &File, size: u64, is_cancelled: impl Fn() -> bool) -> io::Result<String> {
     if rustix::fs::ioctl_ficlone(to, from).is_ok() {
-        return to.set_len(size);
+        to.set_len(size)?;
+        return hash(to);
     }
+    let mut digest = Sha256::new();
+    if size <= PIECE as u64 {
+        copy_pieces(from, to, size, is_cancelled, || vec![0; size as usize], |piece| digest.update(piece))?;
+        return Ok(hex(&digest.finalize()));
+    }
+    std::thread::scope(|scope| {
+        let (read, to_hash) = mpsc::sync_channel::<Vec<u8>>(AHEAD);
+        let (hashed, to_fill) = mpsc::channel();
+        let hashing = scope.spawn(move || {
+            for mut piece in to_hash {
+                digest.update(&piece);
+                piece.resize(PIECE, 0);
+                let _ = hashed.send(piece);
+            }
+            hex(&digest.finalize())
+        });
+        // It only hangs up if it breaks down, which shows when it is joined.
+        let hand_over = |piece| drop(read.send(piece));
+        copy_pieces(from, to, size, is_cancelled, || to_fill.try_recv().unwrap_or_else(|_| vec![0; PIECE]), hand_over)?;
+        drop(read);
+        hashing.join().map_err(|_| io::Error::other("the hash broke down"))
+    })
+}
+
+/// The copy itself. Each piece is handed over when it was written.
+fn copy_pieces(
+    from: &File,
+    mut to: &File,
+    size: u64,
+    is_cancelled: impl Fn() -> bool,
+    room: impl Fn() -> Vec<u8>,
+    mut hand_over: impl FnMut(Vec<u8>),
+) -> io::Result<()> {
     let mut offset = 0;
     while offset < size {
         if is_cancelled() {
             return Err(io::ErrorKind::Interrupted.into());
         }
-        let step = STEP.min(size - offset);
-        copy_range(from, to, offset, step, |_| {}).map_err(|error| match error.kind() {
-            io::ErrorKind::UnexpectedEof => io::Error::new(error.kind(), "it became shorter while it was read"),
-            _ => error,
-        })?;
-        offset += step;
+        let mut piece = room();
+        piece.truncate(usize::try_from(size - offset).unwrap_or(usize::MAX));
+        match from.read_at(&mut piece, offset) {
+            Ok(0) => return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it became shorter while it was read")),
+            Ok(read) => {
+                piece.truncate(read);
+                to.write_all(&piece)?;
+                offset += read as u64;
+                hand_over(piece);
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
     }
     match from.read_at(&mut [0], size)? {
         0 => Ok(()),
         _ => Err(io::Error::new(io::ErrorKind::InvalidData, "it is longer than it says")),
     }
+}
+
+/// Copies a file of that size into an empty one.
+pub fn copy(from: &File, to: &File, size: u64) -> io::Result<()> {
+    if rustix::fs::ioctl_ficlone(to, from).is_ok() { Ok(()) } else { copy_range(from, to, 0, size, |_| {}) }
 }
 
 /// The most that is copied in one step: progress shows, and whoever follows the stage has something to read.
@@ -62,18 +114,10 @@ pub fn copy_range(from: &File, mut to: &File, mut offset: u64, len: u64, report:
 
 /// SHA-256 of a whole file.
 pub fn hash(file: &File) -> io::Result<String> {
-    hash_unless(file, || false)
-}
-
-/// The same, unless nobody wants it any more.
-pub fn hash_unless(file: &File, is_cancelled: impl Fn() -> bool) -> io::Result<String> {
     let mut digest = Sha256::new();
     let mut buffer = vec![0; 1 << 20];
     let mut offset = 0;
     loop {
-        if is_cancelled() {
-            return Err(io::ErrorKind::Interrupted.into());
-        }
         match file.read_at(&mut buffer, offset) {
             Ok(0) => return Ok(hex(&digest.finalize())),
             Ok(read) => {
@@ -110,4 +154,43 @@ pub fn hex(bytes: &[u8]) -> String {
         let _ = write!(text, "{byte:02x}");
         text
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file with these contents, and an empty one.
+    fn files(contents: &[u8]) -> (File, File) {
+        let from = tempfile::tempfile().unwrap();
+        (&from).write_all(contents).unwrap();
+        (from, tempfile::tempfile().unwrap())
+    }
+
+    #[test]
+    fn the_hash_is_of_the_copy_whatever_its_size() {
+        for size in [0, 1, PIECE - 1, PIECE, PIECE + 1, 9 * PIECE + 17] {
+            let contents: Vec<u8> = (0..size).map(|at| (at * 31 >> 3) as u8).collect();
+            let (from, to) = files(&contents);
+            let hashed = copy_and_hash(&from, &to, size as u64, || false).unwrap();
+            assert_eq!(hashed, hex(&Sha256::digest(&contents)), "{size}");
+            let mut copied = vec![0; size];
+            to.read_exact_at(&mut copied, 0).unwrap();
+            assert!(copied == contents && to.metadata().unwrap().len() == size as u64, "{size}");
+        }
+    }
+
+    #[test]
+    fn a_source_that_shrinks_grows_or_is_not_wanted_is_an_error() {
+        let contents = vec![7; 3 * PIECE];
+        let attempt = |size: usize, cancelled: bool| {
+            let (from, to) = files(&contents);
+            copy_and_hash(&from, &to, size as u64, || cancelled).map_err(|error| error.kind())
+        };
+        // Where blocks are shared there is nothing to see; the copy is then what the file was at one moment.
+        assert!(matches!(attempt(4 * PIECE, false), Err(io::ErrorKind::UnexpectedEof) | Ok(_)));
+        assert!(matches!(attempt(2 * PIECE, false), Err(io::ErrorKind::InvalidData) | Ok(_)));
+        assert!(matches!(attempt(3 * PIECE, true), Err(io::ErrorKind::Interrupted) | Ok(_)));
+        assert!(attempt(3 * PIECE, false).is_ok());
+    }
 }

@@ -35,6 +35,7 @@ pub struct Opening {
     source_path: PathBuf,
     archive: Arc<File>,
     archive_size: u64,
+    hash: String,
     /// Directories that were made for the archive's files.
     directories: u64,
     /// What the source looked like while it was copied, if it had settled.
@@ -97,6 +98,7 @@ impl Opening {
             source_path,
             archive: Arc::new(original.into_std()),
             archive_size: 0,
+            hash: String::new(),
             directories: 0,
             seen: None,
             half_made,
@@ -108,7 +110,7 @@ impl Opening {
         let size = before.size;
         opening.draw(Usage { bytes: size, files: 1 })?;
         opening.archive_size = size;
-        copy::copy(&source, &opening.archive, size, is_cancelled)
+        opening.hash = copy::copy_and_hash(&source, &opening.archive, size, is_cancelled)
             .map_err(|error| storage_failure("The archive cannot be copied", &error))?;
         let after = source.metadata().map(|metadata| Identity::of(&metadata)).ok();
         opening.seen = after.filter(|after| settled && *after == before);
@@ -135,11 +137,6 @@ impl Opening {
         self.dir.open_dir(layout::TMP)
     }
 
-    /// SHA-256 of the private copy, which can be had while files are extracted from it. Blocks.
-    pub fn hash(archive: &File, is_cancelled: impl Fn() -> bool) -> Result<String, Failure> {
-        copy::hash_unless(archive, is_cancelled).map_err(|error| storage_failure("The copy of the archive cannot be read", &error))
-    }
-
     /// Makes room for what the archive holds: disk for all sessions, and the directories.
     pub fn make_room(&mut self, listing: &Listing) -> Result<(), Failure> {
         let bytes = listing.entries.iter().fold(0u64, |sum, entry| sum.saturating_add(entry.size));
@@ -163,7 +160,7 @@ impl Opening {
     }
 
     /// Records what was extracted and lets the session be seen. Blocks.
-    pub fn publish(mut self, listing: Listing, hash: String) -> Result<Opened, Failure> {
+    pub fn publish(mut self, listing: Listing) -> Result<Opened, Failure> {
         let storage = |error: io::Error| storage_failure("The session cannot be completed", &error);
         let durability = self.workspaces.settings().durability;
         let mut warnings = listing.warnings;
@@ -193,7 +190,7 @@ impl Opening {
             last_synced_at: None,
             last_accessed_at: created_at,
             state: State::Open,
-            zip_hash_sha256: hash,
+            zip_hash_sha256: self.hash.clone(),
             source_seen: self.seen,
             extracted_size_bytes,
             file_count,

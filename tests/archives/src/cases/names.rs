@@ -4,7 +4,7 @@ use super::{Case, INVALID, TRAVERSAL, Verdict, add as put, archive, between, ope
 use crate::made::{stored, unicode_name};
 
 /// Names that lead outside, or hide that they do. Each is also used where the system calls are watched.
-pub const OUTSIDE: [&str; 38] = [
+pub const OUTSIDE: [&str; 40] = [
     "..",
     "../x",
     "../../x",
@@ -29,6 +29,8 @@ pub const OUTSIDE: [&str; 38] = [
     "..\\/x",
     "\\\\srv\\x",
     "\\\\?\\C:\\x",
+    "./\\x",
+    "./C:x",
     "C:x",
     "C:\\x",
     "c:/x",
