@@ -27,6 +27,13 @@ impl Names {
         for digits in (1..=7).rev() {
             text = replace_shapes(&text, &format!("process {}", "0".repeat(digits)), |_| Some("process <pid>".to_owned()));
         }
+        // What the process is called is in brackets behind its number.
+        const NUMBERED: &str = "process <pid> (";
+        if let Some((before, after)) = text.split_once(NUMBERED)
+            && let Some((_, after)) = after.split_once(')')
+        {
+            text = format!("{before}{NUMBERED}<command>){after}");
+        }
         text
     }
 

@@ -64,10 +64,8 @@ impl World {
                 lock.set_modified(SystemTime::now() - Duration::from_secs(hours * 3600)).unwrap();
             }
             "lock" => {
-                let lock = File::options().write(true).open(at.join("metadata.json.lock")).unwrap();
+                let lock = File::open(at.join("metadata.json.lock")).unwrap();
                 rustix::fs::flock(&lock, FlockOperation::LockExclusive).unwrap();
-                // As a server or command does that holds a session for itself.
-                lock.write_all_at(format!("process {}", std::process::id()).as_bytes(), 0).unwrap();
                 self.locks.push(lock);
             }
             "unlock" => self.locks.clear(),
