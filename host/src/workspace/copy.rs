@@ -170,7 +170,7 @@ mod tests {
     #[test]
     fn the_hash_is_of_the_copy_whatever_its_size() {
         for size in [0, 1, PIECE - 1, PIECE, PIECE + 1, 9 * PIECE + 17] {
-            let contents: Vec<u8> = (0..size).map(|at| (at * 31 >> 3) as u8).collect();
+            let contents: Vec<u8> = (0..size).map(|at| ((at * 31) >> 3) as u8).collect();
             let (from, to) = files(&contents);
             let hashed = copy_and_hash(&from, &to, size as u64, || false).unwrap();
             assert_eq!(hashed, hex(&Sha256::digest(&contents)), "{size}");

@@ -49,7 +49,7 @@ fn collect(dir: &Path, archives: &mut Vec<(String, Vec<u8>)>) {
         let path = entry.path();
         if path.is_dir() {
             collect(&path, archives);
-        } else if !path.extension().is_some_and(|extension| extension == "tsv") {
+        } else if path.extension().is_none_or(|extension| extension != "tsv") {
             archives.push((path.display().to_string(), std::fs::read(&path).unwrap()));
         }
     }

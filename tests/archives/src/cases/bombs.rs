@@ -49,7 +49,7 @@ pub fn add(cases: &mut Vec<Case>) {
 
 /// 3,000 bytes that compress a little, said to be `size`.
 fn grows(size: u32) -> Part {
-    let contents: Vec<u8> = (0..3000u32).map(|number| (number * number >> 5) as u8 & 0x3f).collect();
+    let contents: Vec<u8> = (0..3000u32).map(|number| ((number * number) >> 5) as u8 & 0x3f).collect();
     deflated("a", contents).both(|head| head.size = size)
 }
 
