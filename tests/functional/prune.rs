@@ -112,7 +112,7 @@ fn a_dry_run_touches_nothing() {
     }
     server.call("zipfs_write", json!({"session": "one", "path": "a.txt", "content": "changed"})).value();
     age(&server, "one", 100);
-    let remains = server.data().join("workspaces/.opening-00000000-0000-4000-8000-000000000000/contents");
+    let remains = server.data().join("workspaces/nameless/contents");
     std::fs::create_dir_all(&remains).unwrap();
     std::fs::write(remains.join("half.txt"), "half").unwrap();
     let listed = server.call("zipfs_sessions", json!({})).value();
