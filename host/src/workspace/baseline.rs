@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::layout;
 use super::listing::Entry;
-use super::metadata::write_whole;
+use super::metadata::{write_first, write_whole};
 
 /// Raised when the file's format changes; another number is read as damage, never guessed at.
 const FORMAT: u32 = 1;
@@ -82,6 +82,11 @@ impl Baseline {
 
     pub fn store(&self, workspace: &Dir) -> io::Result<()> {
         self.store_as(workspace, layout::BASELINE)
+    }
+
+    /// For a session that nobody can see yet.
+    pub fn store_first(&self, workspace: &Dir) -> io::Result<()> {
+        write_first(workspace, layout::BASELINE, &postcard::to_stdvec(self).map_err(io::Error::other)?)
     }
 
     pub fn store_as(&self, workspace: &Dir, name: &str) -> io::Result<()> {

@@ -64,6 +64,11 @@ impl Metadata {
         let bytes = serde_json::to_vec_pretty(self)?;
         write_whole(workspace, layout::METADATA, &bytes)
     }
+
+    /// The same for a session that nobody can see yet.
+    pub fn store_first(&self, workspace: &Dir) -> io::Result<()> {
+        write_first(workspace, layout::METADATA, &serde_json::to_vec_pretty(self)?)
+    }
 }
 
 /// Replaces a file in one step, on disk before the name changes: readers and a crash see the old one or the new one.
@@ -74,6 +79,12 @@ pub fn write_whole(dir: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
     file.sync_data()?;
     dir.rename(&temporary, dir, name)?;
     sync_directory(dir)
+}
+
+/// Writes a file of a session that is still being made, and leaves it to the kernel when it reaches the disk. To flush it would flush
+/// everything that was just extracted, on most filesystems, and win nothing: a session that a power cut took is opened again.
+pub fn write_first(dir: &Dir, name: &str, bytes: &[u8]) -> io::Result<()> {
+    dir.open_with(name, OpenOptions::new().write(true).create_new(true).mode(0o600))?.write_all(bytes)
 }
 
 /// Puts the names in a directory on disk. The handle itself only names the directory; flushing needs one that can read it.

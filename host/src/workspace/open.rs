@@ -144,7 +144,7 @@ impl Opening {
         let sizes = recorded.iter().filter_map(|recorded| recorded.stat).map(|stat| stat.size);
         let (file_count, extracted_size_bytes) = sizes.fold((0, 0), |(count, sum), size| (count + 1, sum + size));
         warnings.extend(extracted::smaller_than_declared(&recorded));
-        Baseline::new(recorded, clock()).store(&self.dir).map_err(storage)?;
+        Baseline::new(recorded, clock()).store_first(&self.dir).map_err(storage)?;
         self.settle(Usage { bytes: extracted_size_bytes, files: file_count + self.directories })?;
 
         let created_at = now();
@@ -161,7 +161,7 @@ impl Opening {
             file_count,
             pending: None,
         };
-        metadata.store(&self.dir).map_err(storage)?;
+        metadata.store_first(&self.dir).map_err(storage)?;
 
         let directory = if self.name.is_empty() { &self.id } else { &self.name };
         let root = self.workspaces.root();
