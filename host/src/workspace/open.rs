@@ -12,7 +12,7 @@ use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
 use rustix::fs::{Mode as FileMode, OFlags, RenameFlags};
 
 use super::baseline::{Baseline, clock};
-use super::durable::flush_directory;
+use super::durable::{flush_directory, flush_filesystem};
 use super::identity::Identity;
 use super::listing::{Kind, Listing};
 use super::lock::{Lock, Mode};
@@ -20,6 +20,7 @@ use super::metadata::{Metadata, State, now};
 use super::quota::Usage;
 use super::store::{Workspaces, create_private_dir};
 use super::{copy, extracted, layout, name, recover};
+use crate::config::Durability;
 use crate::failure::{Class, Failure};
 
 /// An archive on its way to become a session.
@@ -178,7 +179,8 @@ impl Opening {
         let (file_count, extracted_size_bytes) = sizes.fold((0, 0), |(count, sum), size| (count + 1, sum + size));
         let links = there(Kind::Symlink).count() as u64;
         warnings.extend(extracted::smaller_than_declared(&recorded));
-        Baseline::new(recorded, clock()).store(&self.dir, durability).map_err(storage)?;
+        // Put on disk with everything else, below.
+        Baseline::new(recorded, clock()).store(&self.dir, Durability::Fast).map_err(storage)?;
         self.settle(Usage { bytes: extracted_size_bytes, files: file_count + links + self.directories })?;
 
         let created_at = now();
@@ -198,7 +200,9 @@ impl Opening {
             pending: None,
             left_over: Vec::new(),
         };
-        metadata.store(&self.dir, durability).map_err(storage)?;
+        metadata.store(&self.dir, Durability::Fast).map_err(storage)?;
+        // Before anybody can see it: after a power cut a session that is there has all its files, or a sync would pack half a one.
+        flush_filesystem(&self.dir, durability).map_err(storage)?;
 
         let directory = if self.name.is_empty() { &self.id } else { &self.name };
         let root = self.workspaces.root();

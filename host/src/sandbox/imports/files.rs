@@ -6,6 +6,7 @@ use cap_std::fs::{Dir, File, MetadataExt, OpenOptions, OpenOptionsExt, Permissio
 use wasmtime::Result;
 use wasmtime::component::Resource;
 
+use crate::config::Durability;
 use crate::failure::{Class, Failure};
 use crate::sandbox::bindings::plugin::zipfs::plugin::files::{Host, HostReplacement};
 use crate::sandbox::bindings::types::Error;
@@ -133,7 +134,8 @@ impl HostReplacement for Guest {
             return Ok(Err(Failure::invalid("This replacement was already committed.").into()));
         }
         let Some(mount) = &self.call.mount else { return Ok(Err(Failure::internal("The workspace is gone.").into())) };
-        let committed = put_in_place(mount, replacement).map_err(|error| told(&replacement.path, error));
+        let durability = self.call.workspace.as_ref().map_or(Durability::Full, |workspace| workspace.durability);
+        let committed = put_in_place(mount, replacement, durability).map_err(|error| told(&replacement.path, error));
         if committed.is_err() {
             replacement.done = false;
         }
@@ -153,7 +155,7 @@ impl HostReplacement for Guest {
 }
 
 /// Renames the prepared file over what is there, with the mode of what was there.
-fn put_in_place(mount: &Mount, replacement: &Replacement) -> io::Result<()> {
+fn put_in_place(mount: &Mount, replacement: &Replacement, durability: Durability) -> io::Result<()> {
     let (parent, name) = split(&replacement.path).map_err(|_| io::Error::from(io::ErrorKind::InvalidInput))?;
     let dir = open_parent(&mount.dir, parent)?;
     let old = dir.symlink_metadata(name).ok();
@@ -161,6 +163,10 @@ fn put_in_place(mount: &Mount, replacement: &Replacement) -> io::Result<()> {
         && old.is_file()
     {
         replacement.file.set_permissions(Permissions::from_mode(old.mode() & 0o777))?;
+    }
+    // A name on disk before its contents would be an empty file after a power cut, and the next sync would pack that.
+    if durability == Durability::Full {
+        replacement.file.sync_data()?;
     }
     replacement.tmp.rename(&replacement.name, &dir, name)?;
     if let (Some(old), Some(allowance)) = (old, &mount.allowance) {
