@@ -54,6 +54,10 @@ fn disturbances(act: Act, step: usize) -> Vec<Disturbance> {
     for point in points_of(act) {
         for error in ERRORS {
             for from_then_on in ["", "+"] {
+                // It means "again", and whoever hears it tries again: for ever, if it never stops. No kernel does that.
+                if (*error, from_then_on) == ("EINTR", "+") {
+                    continue;
+                }
                 let how = format!("error={error}:when={}{from_then_on}", point.number);
                 all.push(Disturbance { act, point: point.clone(), how });
             }
