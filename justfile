@@ -24,6 +24,10 @@ run *arguments:
 man: build
     target/release/zipfs man target/man
 
+# Every crash, error and power cut at every point; needs strace, and root for power cuts. Takes a quarter of an hour.
+fault *arguments:
+    ZIPFS_FAULT=full cargo test --release --package zipfs --test promises crash:: -- --nocapture {{arguments}}
+
 # Side by side with the peers, in one run; prints ratios. Extra arguments go to the bench: `just bench --quick call read`.
 bench *arguments:
     cargo build --release

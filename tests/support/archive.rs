@@ -13,7 +13,12 @@ pub struct Archive {
 
 impl Archive {
     pub fn new(name: &str, bytes: &[u8]) -> Archive {
-        let dir = tempfile::tempdir().expect("a temporary directory");
+        Archive::within(&std::env::temp_dir(), name, bytes)
+    }
+
+    /// In a directory of its own in `parent`.
+    pub fn within(parent: &Path, name: &str, bytes: &[u8]) -> Archive {
+        let dir = tempfile::tempdir_in(parent).expect("a temporary directory");
         let path = dir.path().join(name);
         std::fs::write(&path, bytes).expect("the archive can be written");
         Archive { dir, path }

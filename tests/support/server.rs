@@ -38,9 +38,14 @@ impl Server {
     }
 
     /// The same with a configuration. Results are always checked against output schemas.
-    pub fn with(mut config: Value) -> Server {
+    pub fn with(config: Value) -> Server {
+        Server::within(&std::env::temp_dir(), config)
+    }
+
+    /// The same, with its data directory in `parent`.
+    pub fn within(parent: &Path, mut config: Value) -> Server {
         config["calls"]["validate_results"] = json!(true);
-        let data = tempfile::tempdir().expect("a data directory");
+        let data = tempfile::tempdir_in(parent).expect("a data directory");
         std::fs::write(data.path().join("config.json"), config.to_string()).expect("the configuration");
         let server = Server::on(Arc::new(data));
         server.handshake(json!({}));
@@ -153,10 +158,42 @@ impl Server {
         id
     }
 
+    /// The same to a server that may be dead.
+    pub fn begin_quietly(&self, method: &str, params: Value) -> u64 {
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let message = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        if let Some(input) = self.input.lock().expect("no test failed while writing").as_mut() {
+            let _ = writeln!(input, "{message}").and_then(|()| input.flush());
+        }
+        id
+    }
+
     /// Waits for the answer to a request.
     #[track_caller]
     pub fn answer(&self, id: u64) -> Value {
         self.wait(&format!("the answer to {id}"), |message| message["id"] == json!(id) && message.get("method").is_none())
+    }
+
+    /// The same, or nothing if the server ends without an answer.
+    pub fn answer_if_any(&self, id: u64) -> Option<Value> {
+        self.answer_within(id, PATIENCE).unwrap_or_else(|| panic!("waited in vain for the answer to {id}"))
+    }
+
+    /// The answer; or inside, nothing if the server ended without one; or nothing at all in that time.
+    pub fn answer_within(&self, id: u64, patience: Duration) -> Option<Option<Value>> {
+        let lines = self.lines.lock().expect("no test failed while reading");
+        let until = Instant::now() + patience;
+        loop {
+            let line = match lines.receiver.recv_timeout(until.saturating_duration_since(Instant::now())) {
+                Ok(line) => line,
+                Err(std::sync::mpsc::RecvTimeoutError::Disconnected) => return Some(None),
+                Err(std::sync::mpsc::RecvTimeoutError::Timeout) => return None,
+            };
+            let message: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("not a message: {line:?}"));
+            if message["id"] == json!(id) && message.get("method").is_none() {
+                return Some(Some(message));
+            }
+        }
     }
 
     /// Waits for a message that fits, keeping the others.
@@ -194,6 +231,13 @@ impl Server {
         let mut input = self.input.lock().expect("no test failed while writing");
         let input = input.as_mut().expect("the input is open");
         input.write_all(bytes).and_then(|()| input.flush()).expect("the server reads");
+    }
+
+    /// Ends the server as `kill -9` does.
+    pub fn kill(&self) {
+        let mut child = self.child.lock().expect("the child");
+        let _ = child.kill();
+        let _ = child.wait();
     }
 
     /// Closes the server's input and waits for its end.

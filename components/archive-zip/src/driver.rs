@@ -5,7 +5,7 @@ use crate::bytes::Bytes;
 use crate::contract::{Change, Entry, Error, Guest, Limits, Listing, Source, Staged};
 use crate::pack::Output;
 use crate::workspace::Workspace;
-use crate::{extract, pack, scan};
+use crate::{extract, pack, scan, verify};
 
 struct ZipDriver;
 
@@ -16,6 +16,10 @@ impl Guest for ZipDriver {
 
     fn extract(source: &Source, entries: Vec<Entry>) -> Result<(), Error> {
         extract::extract(source, &entries, &mut Workspace::for_writing()?)
+    }
+
+    fn verify(source: &Source, entries: Vec<Entry>) -> Result<(), Error> {
+        verify::verify(source, &entries)
     }
 
     fn pack(source: Option<&Source>, changes: Vec<Change>, staged: &Staged) -> Result<Listing, Error> {

@@ -17,5 +17,6 @@ mod oddities;
 pub mod pack;
 pub mod scan;
 mod time;
+pub mod verify;
 #[cfg(target_family = "wasm")]
 mod workspace;

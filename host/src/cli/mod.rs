@@ -159,5 +159,7 @@ fn outlive_file_size_limit() {
 fn start_log() {
     let filter = tracing_subscriber::EnvFilter::try_from_env("ZIPFS_LOG").unwrap_or_else(|_| "warn".into());
     let colour = std::io::IsTerminal::is_terminal(&std::io::stderr()) && std::env::var_os("NO_COLOR").is_none();
-    let _ = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).with_ansi(colour).try_init();
+    // A log that cannot be written is no reason to break off a call, which is what complaining about it to the same place does.
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).log_internal_errors(false);
+    let _ = log.with_ansi(colour).try_init();
 }

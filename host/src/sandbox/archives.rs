@@ -1,5 +1,6 @@
 //! Opening, syncing and closing sessions: where the durable steps of `workspace` and the archive driver come together.
 
+use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
 use tokio::sync::mpsc::UnboundedSender;
@@ -167,6 +168,9 @@ async fn write_stage(
     if scanned.entries != packed.entries {
         return Err(syncing.failed("the new archive does not read back as it was written"));
     }
+    let changed: HashSet<&str> = syncing.changes().files().collect();
+    let written = scanned.entries.into_iter().filter(|entry| changed.contains(entry.path.as_str())).collect();
+    driver.verify(read_back, written, cancel).await.map_err(as_sync_failure)?;
     let hash = hashed.await.map_err(|error| Failure::internal(format!("The new archive was not hashed: {error}.")))?;
     let hash = hash.map_err(|error| as_sync_failure(Failure::internal(format!("The new archive cannot be read: {error}."))))?;
     sealed?;

@@ -120,6 +120,18 @@ impl Driver {
         .await
     }
 
+    /// Checks files of an archive against their sizes and checksums.
+    pub async fn verify(&self, archive: Arc<File>, entries: Vec<Entry>, cancel: &CancellationToken) -> Result<(), Failure> {
+        let entries: Vec<exported::Entry> = entries.into_iter().map(exported::Entry::from).collect();
+        self.run(CallContext::default(), cancel, move |store, driver| {
+            Box::pin(async move {
+                let source = push_source(store, archive)?;
+                driver.zipfs_plugin_archive().call_verify(&mut *store, source, &entries).await
+            })
+        })
+        .await
+    }
+
     /// Writes the archive that results from the changes into `stage`.
     pub async fn pack(
         &self,

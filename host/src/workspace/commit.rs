@@ -99,6 +99,10 @@ pub fn finish(workspace: &mut Workspace, hash: String, written: Identity) {
 /// Makes the next baseline the one that counts. It may have been done before the crash that brings us here again.
 pub fn adopt_next_baseline(workspace: &Workspace) -> Result<(), Failure> {
     match workspace.dir.rename(NEXT_BASELINE, &workspace.dir, layout::BASELINE) {
+        // With the old baseline the new archive would be packed wrongly, so a rename that only claims to be done ends it here.
+        Ok(()) if workspace.dir.symlink_metadata(NEXT_BASELINE).is_ok() => {
+            Err(Failure::internal("The session's baseline cannot be put in place."))
+        }
         Ok(()) => Ok(()),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         Err(error) => Err(Failure::internal(format!("The session's baseline cannot be written: {error}."))),

@@ -65,6 +65,12 @@ impl Changes {
         some.join(", ")
     }
 
+    /// The paths of the files that a sync writes.
+    pub fn files(&self) -> impl Iterator<Item = &str> {
+        let written = self.modified.iter().map(|(_, found)| found).chain(&self.added);
+        written.filter(|found| found.kind == Kind::File).map(|found| found.path.as_str())
+    }
+
     /// The same as orders for the driver.
     pub fn orders(&self) -> Vec<Change> {
         let removed = self.deleted.iter().map(|(index, _)| Change::Remove(*index));

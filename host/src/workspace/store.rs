@@ -104,12 +104,19 @@ impl Workspaces {
                 has_hidden |= recover::is_hidden(&directory);
                 continue;
             }
-            let Ok(dir) = entry.open_dir() else { continue };
+            // Only what is gone or was never a session is passed over. A session that cannot be opened for another reason, as when
+            // descriptors run out, would be forgotten here, and another one taken for the only one.
+            let dir = match entry.open_dir() {
+                Ok(dir) => dir,
+                Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => continue,
+                Err(error) => return Err(unreadable(error)),
+            };
             match Metadata::load(&dir) {
                 Ok(found) => sessions.push(Known { id: found.id, name: found.name, directory }),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                // A session that cannot be read still counts: leaving it out could make another one the only one, and the target
-                // of a call that was meant for this.
+                // A session that is damaged still counts: leaving it out could make another one the only one, and the target of a
+                // call that was meant for this.
+                Err(error) if error.kind() != io::ErrorKind::InvalidData => return Err(unreadable(error)),
                 Err(_) => sessions.push(Known { id: directory.clone(), name: directory.clone(), directory }),
             }
         }

@@ -1,0 +1,113 @@
+//! System calls that fail, once or from then on, and such that only claim to have worked.
+
+use serde_json::Value;
+
+use super::scene::{Act, Scene};
+use super::stepper::{DURABLE, Point, each, points};
+use super::{has_program, is_full};
+
+const ERRORS: &[&str] = &["EIO", "ENOSPC", "EDQUOT", "EROFS", "EMFILE", "EINTR", "EACCES"];
+
+/// A call, what becomes of it, and from when on.
+struct Disturbance {
+    act: Act,
+    point: Point,
+    how: String,
+}
+
+impl Disturbance {
+    fn inject(&self) -> String {
+        format!("{}:{}", self.point.call, self.how)
+    }
+
+    fn happens(&self) {
+        let what = format!("{:?} with {}", self.act, self.inject());
+        let mut scene = Scene::prepare(self.act);
+        scene.is_mute = self.point.call == "write";
+        let (answer, _) = scene.traced(DURABLE, Some(&self.inject()));
+        if let Some(answer) = &answer {
+            check_answer(answer, &what);
+        }
+        // A server that is still there must be usable at once, and not only the next process.
+        if answer.is_some() && self.act == Act::Sync {
+            scene.server.call("zipfs_status", serde_json::json!({})).value();
+        }
+        scene.check(&what);
+    }
+}
+
+/// A result, or an error with a code.
+fn check_answer(answer: &Value, what: &str) {
+    if answer["result"]["isError"] == true {
+        let code = answer["result"]["structuredContent"]["error"]["code"].as_str().unwrap_or_default();
+        assert!(!code.is_empty(), "{what}: an error without a code: {answer}");
+    }
+}
+
+fn points_of(act: Act) -> Vec<Point> {
+    points(&Scene::prepare(act).traced(DURABLE, None).1)
+}
+
+/// Every point with every error in the full run; otherwise every n-th of these pairs, so that each error and most points occur.
+fn disturbances(act: Act, step: usize) -> Vec<Disturbance> {
+    let mut all = Vec::new();
+    for point in points_of(act) {
+        for error in ERRORS {
+            for from_then_on in ["", "+"] {
+                // It means "again", and whoever hears it tries again: for ever, if it never stops. No kernel does that.
+                if (*error, from_then_on) == ("EINTR", "+") {
+                    continue;
+                }
+                let how = format!("error={error}:when={}{from_then_on}", point.number);
+                all.push(Disturbance { act, point: point.clone(), how });
+            }
+        }
+    }
+    all.into_iter().step_by(step).collect()
+}
+
+#[test]
+fn errors_of_sync_leave_the_old_archive_or_the_new_one() {
+    if has_program("strace") {
+        each(&disturbances(Act::Sync, if is_full() { 1 } else { 19 }), Disturbance::happens);
+    }
+}
+
+#[test]
+fn errors_of_open_write_and_close_leave_nothing_half_made() {
+    if has_program("strace") {
+        for act in [Act::Open, Act::Write, Act::Close] {
+            each(&disturbances(act, if is_full() { 1 } else { 83 }), Disturbance::happens);
+        }
+    }
+}
+
+#[test]
+fn names_that_only_claim_to_have_changed_are_noticed() {
+    if !has_program("strace") {
+        return;
+    }
+    let lies: Vec<Disturbance> = points_of(Act::Sync)
+        .into_iter()
+        .filter(|point| ["renameat", "renameat2", "linkat"].contains(&point.call.as_str()))
+        .flat_map(|point| {
+            ["", "+"].map(|from_then_on| Disturbance {
+                act: Act::Sync,
+                how: format!("retval=0:when={}{from_then_on}", point.number),
+                point: point.clone(),
+            })
+        })
+        .collect();
+    assert!(lies.len() >= 10);
+    each(&lies, Disturbance::happens);
+}
+
+#[test]
+fn a_sync_whose_rename_lied_does_not_report_success() {
+    if has_program("strace") {
+        let scene = Scene::prepare(Act::Sync);
+        let (answer, _) = scene.traced(DURABLE, Some("renameat2:retval=0:when=1"));
+        assert_eq!(answer.unwrap()["result"]["isError"], true);
+        scene.check("a lying exchange");
+    }
+}

@@ -1,0 +1,128 @@
+//! Power cuts: the image behind a mounted filesystem is copied while it is in use, so the copy holds what had reached the disk.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use super::scene::{Act, Scene};
+use super::stepper::{DURABLE, points};
+use super::{has_program, is_full};
+
+/// A filesystem that keeps everything in memory for as long as it is allowed to.
+struct Disk {
+    home: tempfile::TempDir,
+}
+
+impl Disk {
+    fn new() -> Option<Disk> {
+        let disk = Disk { home: tempfile::tempdir().expect("a directory") };
+        std::fs::create_dir(disk.point()).expect("a mount point");
+        let image = disk.image();
+        let made = std::fs::File::create(&image).and_then(|file| file.set_len(24 << 20)).is_ok()
+            && run(Command::new("mkfs.ext4").args(["-q", "-F"]).arg(&image));
+        if made && disk.mount() {
+            return Some(disk);
+        }
+        eprintln!("SKIPPED: no image can be mounted; this needs root, mkfs.ext4 and loop devices");
+        None
+    }
+
+    fn image(&self) -> PathBuf {
+        self.home.path().join("image")
+    }
+
+    fn point(&self) -> PathBuf {
+        self.home.path().join("mounted")
+    }
+
+    fn mount(&self) -> bool {
+        run(Command::new("mount").args(["-o", "loop,commit=300,noauto_da_alloc"]).arg(self.image()).arg(self.point()))
+    }
+
+    /// Cuts the power: what is in memory is gone, and the machine comes up again.
+    fn cut(&self) {
+        let copy = self.home.path().join("copy");
+        assert!(run(Command::new("cp").arg("--sparse=always").arg(self.image()).arg(&copy)));
+        self.unmount();
+        std::fs::rename(copy, self.image()).unwrap();
+        assert!(self.mount(), "the filesystem is damaged");
+    }
+
+    fn unmount(&self) {
+        for _ in 0..100 {
+            if run(Command::new("umount").arg(self.point())) {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+        panic!("{} is in use", self.point().display());
+    }
+}
+
+impl Drop for Disk {
+    fn drop(&mut self) {
+        let _ = run(Command::new("umount").arg("-l").arg(self.point()));
+    }
+}
+
+fn run(command: &mut Command) -> bool {
+    command.output().is_ok_and(|output| output.status.success())
+}
+
+/// A session on the disk, with edits, both on disk already: what is tested is the sync.
+fn scene(place: &Path, config: Value) -> Scene {
+    let scene = Scene::at(place, place, Act::Sync, config);
+    assert!(run(Command::new("sync").arg("-f").arg(place)));
+    scene
+}
+
+#[test]
+fn a_power_cut_at_any_point_of_sync_leaves_the_old_archive_or_the_new_one() {
+    let Some(disk) = Disk::new().filter(|_| has_program("strace")) else { return };
+    let recorded = scene(&disk.point(), json!({}));
+    let all = points(&recorded.traced(DURABLE, None).1);
+    recorded.check("the recorded sync");
+    for point in all.iter().step_by(if is_full() { 1 } else { 9 }) {
+        let scene = scene(&disk.point(), json!({}));
+        scene.traced(DURABLE, Some(&format!("{}:signal=KILL:when={}", point.call, point.number)));
+        scene.server.kill();
+        disk.cut();
+        scene.check(&format!("power cut at {} {}", point.call, point.number));
+    }
+}
+
+/// How often the new archive was there after a power cut that followed the answer at once.
+fn survivors(durability: &str, cuts: usize) -> Option<usize> {
+    let disk = Disk::new()?;
+    let survived = (0..cuts).filter(|_| {
+        let scene = scene(&disk.point(), json!({"durability": durability}));
+        let old = std::fs::read(scene.archive.path()).unwrap();
+        assert_ne!(scene.perform().unwrap()["result"]["isError"], true);
+        scene.server.kill();
+        disk.cut();
+        let now = std::fs::read(scene.archive.path()).unwrap_or_default();
+        if durability == "full" {
+            scene.check("power cut after success");
+        }
+        now != old && zip::ZipArchive::new(std::io::Cursor::new(now)).is_ok()
+    });
+    Some(survived.count())
+}
+
+#[test]
+fn what_was_reported_is_on_disk() {
+    let cuts = if is_full() { 20 } else { 5 };
+    if let Some(survived) = survivors("full", cuts) {
+        assert_eq!(survived, cuts);
+    }
+}
+
+/// The control: without the flushes the same test must see losses, or it would prove nothing.
+#[test]
+fn without_flushes_the_same_test_fails() {
+    let cuts = if is_full() { 20 } else { 3 };
+    if let Some(survived) = survivors("fast", cuts) {
+        assert!(survived < cuts, "nothing was lost in {cuts} cuts although nothing was flushed");
+    }
+}
