@@ -20,6 +20,7 @@ use crate::gate::Gate;
 use crate::plugins::admission::examine_ambient;
 use crate::plugins::bundled::BUNDLED;
 use crate::sandbox::Shape;
+use crate::sandbox::driver::Stage;
 use crate::workspace::listing::{Change, Kind};
 
 /// What the sample archive holds.
@@ -180,7 +181,8 @@ async fn make_sample(gate: &Gate, place: &Path, archive: &Path) -> Result<(), Fa
         |(path, _): &(&str, &str)| Change::Add { path: (*path).to_owned(), kind: Kind::File, modified: 1_767_225_600, mode: 0o644 };
     let changes: Vec<Change> = SAMPLE.iter().map(add).collect();
     let security = &gate.config.settings.security;
-    gate.driver()?.pack(None, &changes, stage.into(), dir, security, &CancellationToken::new(), |_| ()).await?;
+    let stage = Stage { file: stage.into(), written: Box::new(|_| ()) };
+    gate.driver()?.pack(None, &changes, stage, dir, security, &CancellationToken::new()).await?;
     Ok(())
 }
 

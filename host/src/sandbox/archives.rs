@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use wasmtime::Result;
 
 use super::bindings::plugin::zipfs::plugin::sessions::{Changes, Closed, Info, Opened, Synced};
-use super::driver::Driver;
+use super::driver::{Driver, Stage};
 use super::guest::Event;
 use super::imports::progress::Reported;
 use crate::config::CloseUnsaved;
@@ -145,9 +145,8 @@ async fn write_stage(
     let contents = session.contents.try_clone().map_err(|error| Failure::internal(format!("The workspace is gone: {error}.")))?;
     let base = Some(syncing.source()).filter(|_| !syncing.starts_anew());
     let orders = syncing.changes().orders();
-    let report = report_written(events, syncing.estimated_size());
-    let packed =
-        driver.pack(base, &orders, stage.clone(), contents, &settings.security, cancel, report).await.map_err(as_sync_failure)?;
+    let target = Stage { file: stage.clone(), written: Box::new(report_written(events, syncing.estimated_size())) };
+    let packed = driver.pack(base, &orders, target, contents, &settings.security, cancel).await.map_err(as_sync_failure)?;
 
     // What we are about to put in the place of the user's archive must read back as what was meant to be written. Meanwhile it is
     // hashed on another thread, and put on disk on this one.

@@ -30,6 +30,12 @@ pub struct Driver {
     compiled: Arc<Compiled>,
 }
 
+/// Where an archive is written, and who hears how much of it is.
+pub struct Stage {
+    pub file: Arc<File>,
+    pub written: Box<dyn Fn(u64) + Send + Sync>,
+}
+
 /// One piece of extraction: enough work to be worth an instance, little enough that cores finish together and progress shows.
 const PIECE_ENTRIES: usize = 500;
 const PIECE_BYTES: u64 = 16 << 20;
@@ -137,11 +143,10 @@ impl Driver {
         &self,
         base: Option<Arc<File>>,
         changes: &[Change],
-        stage: Arc<File>,
+        stage: Stage,
         contents: Dir,
         security: &Security,
         cancel: &CancellationToken,
-        written: impl Fn(u64) + Send + Sync + 'static,
     ) -> Result<Listing, Failure> {
         let changes: Vec<exported::Change> = changes.iter().cloned().map(exported::Change::from).collect();
         let base_size = base.as_ref().and_then(|file| file.metadata().ok()).map_or(0, |metadata| metadata.len());
@@ -157,7 +162,7 @@ impl Driver {
                         None => None,
                     };
                     let staged =
-                        store.data_mut().table.push(Staged { file: stage, position: 0, most, written: Box::new(written) })?;
+                        store.data_mut().table.push(Staged { file: stage.file, position: 0, most, written: stage.written })?;
                     driver.zipfs_plugin_archive().call_pack(&mut *store, source, &changes, staged).await
                 })
             })
