@@ -50,7 +50,7 @@ impl Stage {
     fn call(&self, worker: usize, door: &mut Door, tool: &str, arguments: Value) -> Reply {
         match door {
             Door::Commands => {
-                let output = Zipfs(self.data.path()).command().args(["call", tool, "--args", &arguments.to_string()]).output();
+                let output = Zipfs(self.data.path()).command().args(["call", tool, "--json", &arguments.to_string()]).output();
                 command_reply(&output.expect("zipfs can be run"))
             }
             Door::Server(server) => {
@@ -182,8 +182,11 @@ fn command_reply(output: &Output) -> Reply {
         return Reply::Done(serde_json::from_slice(&output.stdout).unwrap_or_default());
     }
     let complaint = String::from_utf8_lossy(&output.stderr);
-    let line = complaint.lines().find_map(|line| line.strip_prefix("error: ")).unwrap_or(&complaint);
-    Reply::Refused(line.split(':').next().unwrap_or_default().to_owned())
+    let error = complaint.lines().find_map(|line| serde_json::from_str::<Value>(line).ok()).unwrap_or_default();
+    Reply::Refused(match error["error"]["code"].as_str() {
+        Some(code) => code.to_owned(),
+        None => complaint.into_owned(),
+    })
 }
 
 /// Repeatable chance.

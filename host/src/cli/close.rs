@@ -69,8 +69,7 @@ fn decide(changes: &Value, failure: Failure) -> Result<Decision, Failure> {
         let listed = anstream::adapter::strip_str(&listed).to_string();
         let some: Vec<&str> = listed.lines().take(LISTED).collect();
         let more = if changed > LISTED as u64 { ", …" } else { "" };
-        let message =
-            format!("The session has {} that are not in the archive: {}{more}.", count(changed, "change"), some.join(", "));
+        let message = format!("The session has {} not in the archive: {}{more}.", count(changed, "change"), some.join(", "));
         return Err(Failure::new(Class::Invalid, "UNSAVED_CHANGES", message)
             .suggest("Use --sync to keep them, --no-sync to throw them away.")
             .details(changes.clone()));

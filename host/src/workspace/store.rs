@@ -167,10 +167,6 @@ impl Workspaces {
         })?;
         if workspace.metadata.pending.is_some() {
             self.change_lock(&mut workspace, Mode::Exclusive).await?;
-            if let Some(ended) = recover::finish_interrupted_sync(self, &mut workspace)? {
-                tracing::info!(session = workspace.metadata.id, ?ended, "ended a sync that had been interrupted");
-                workspace.notice = Some(ended.tell().to_owned());
-            }
             if mode == Mode::Shared {
                 self.change_lock(&mut workspace, Mode::Shared).await?;
             }
@@ -197,6 +193,14 @@ impl Workspaces {
             }
         }
         workspace.metadata = metadata;
+        // Whoever had the lock in between may have died in the middle of a sync. To begin another one over its traces would
+        // leave its stage behind, and take what it had already put in place for somebody else's change.
+        if mode == Mode::Exclusive
+            && let Some(ended) = recover::finish_interrupted_sync(self, workspace)?
+        {
+            tracing::info!(session = workspace.metadata.id, ?ended, "ended a sync that had been interrupted");
+            workspace.notice = Some(ended.tell().to_owned());
+        }
         Ok(())
     }
 
