@@ -10,13 +10,14 @@ use crate::encoding::{Encoding, to_base64};
 use crate::lookup;
 
 const DESCRIPTION: &str = "\
-Reads a file of the session, or a range of it in bytes. Use encoding 'base64' for binary files. Without limit at most 1 MiB comes \
+Reads a file of the session, or a range of it in bytes. Use encoding 'base64' for binary files. Without limit at most 256 KiB come \
 back, with it at most 2 MiB. Returns content, size_bytes (bytes returned), encoding, total_size_bytes and eof; if eof is false, \
 read on at offset + size_bytes. A range never ends inside a character: size_bytes can be up to three bytes less than asked for. \
 Next: zipfs_write to change the file.";
 
-/// Without a limit: enough for nearly every text, and little enough for an agent's context to survive a mistake.
-const DEFAULT_LIMIT: u64 = 1 << 20;
+/// Without a limit: as base64, or as text with its line ends and quotes escaped, this is still less than the half million
+/// characters that clients show whole. That reads stop here is held by `large_files_come_in_parts`.
+const DEFAULT_LIMIT: u64 = 256 << 10;
 
 /// With one. The answer is one JSON string in which a control character takes six bytes, and which doubles its memory as it
 /// grows: in an instance of 64 MiB, 4 MiB of such characters end in a trap instead of an answer, and 2 MiB do not. That reads
@@ -205,13 +206,16 @@ mod tests {
 
     #[test]
     fn large_files_come_in_parts() {
-        let bench = bench("x".repeat((1 << 20) + 7));
+        let bench = bench("x".repeat((256 << 10) + 7));
         let first = read(&bench, json!({})).json();
-        assert_eq!((&first["size_bytes"], &first["eof"], &first["next_offset"]), (&json!(1 << 20), &json!(false), &json!(1 << 20)));
-        let rest = read(&bench, json!({"offset": 1 << 20})).json();
+        assert_eq!(
+            (&first["size_bytes"], &first["eof"], &first["next_offset"]),
+            (&json!(256 << 10), &json!(false), &json!(256 << 10))
+        );
+        let rest = read(&bench, json!({"offset": 256 << 10})).json();
         assert_eq!((&rest["content"], &rest["eof"]), (&json!("xxxxxxx"), &json!(true)));
         let all = read(&bench, json!({"limit": 2 << 20})).json();
-        assert_eq!((&all["size_bytes"], &all["eof"]), (&json!((1 << 20) + 7), &json!(true)));
+        assert_eq!((&all["size_bytes"], &all["eof"]), (&json!((256 << 10) + 7), &json!(true)));
     }
 
     #[test]
