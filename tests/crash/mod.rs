@@ -21,7 +21,7 @@ fn has_program(name: &str) -> bool {
     let found =
         std::env::var_os("PATH").is_some_and(|path| std::env::split_paths(&path).any(|directory| directory.join(name).is_file()));
     if !found {
-        eprintln!("SKIPPED: {name} is not installed");
+        crate::support::skipped(&format!("{name} is not installed"));
     }
     found
 }

@@ -19,7 +19,7 @@ impl Mounted {
         match mount {
             Ok(output) if output.status.success() => Some(Mounted(point)),
             _ => {
-                eprintln!("SKIPPED: no filesystem can be mounted; this needs root");
+                crate::support::skipped("no filesystem can be mounted; this needs root");
                 None
             }
         }

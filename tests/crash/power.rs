@@ -24,7 +24,7 @@ impl Disk {
         if made && disk.mount() {
             return Some(disk);
         }
-        eprintln!("SKIPPED: no image can be mounted; this needs root, mkfs.ext4 and loop devices");
+        crate::support::skipped("no image can be mounted; this needs root, mkfs.ext4 and loop devices");
         None
     }
 

@@ -45,7 +45,7 @@ fn what_cannot_be_opened_says_why_and_leaves_nothing() {
 #[test]
 fn an_archive_that_may_not_be_read_is_not_found() {
     if rustix::process::geteuid().is_root() {
-        eprintln!("SKIPPED: root may read everything, so nothing shows what happens to those who may not");
+        crate::support::skipped("root may read everything, so nothing shows what happens to those who may not");
         return;
     }
     let server = Server::start();

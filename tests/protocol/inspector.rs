@@ -50,7 +50,7 @@ fn the_inspector_lists_and_calls_in_both_eras() {
     let bin = match install() {
         Ok(bin) => bin,
         Err(why) => {
-            eprintln!("SKIPPED: the Inspector could not be installed: {why}");
+            crate::support::skipped(&format!("the Inspector could not be installed: {why}"));
             return;
         }
     };

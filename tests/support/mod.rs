@@ -13,7 +13,7 @@ pub use archive::{Archive, zip};
 pub use cli::Zipfs;
 pub use guests::guest;
 pub use process::Process;
-pub use programs::{have, python, run};
+pub use programs::{have, python, run, skipped};
 pub use raw_zip::{Part, RawEntry, field, raw_entries, raw_zip};
 pub use server::{Reply, Server, Session};
 pub use terminal::Terminal;

@@ -1,5 +1,6 @@
 //! Programs of others, which judge what we wrote. One that is missing is said loudly and not held against us.
 
+use std::io::Write;
 use std::path::Path;
 use std::process::Command;
 
@@ -7,7 +8,7 @@ use std::process::Command;
 pub fn have(program: &str, for_what: &str) -> bool {
     let found = Command::new(program).arg("--help").output().is_ok();
     if !found {
-        eprintln!("SKIPPED: there is no `{program}` here, so nothing shows that {for_what}");
+        skipped(&format!("there is no `{program}` here, so nothing shows that {for_what}"));
     }
     found
 }
@@ -26,4 +27,9 @@ pub fn python(script: &str, arguments: &[&str]) -> serde_json::Value {
     let arguments: Vec<&str> = ["-c", script].iter().chain(arguments).copied().collect();
     let printed = run("python3", &arguments, Path::new("/"));
     serde_json::from_str(&printed).unwrap_or_else(|error| panic!("{error}: {printed}"))
+}
+
+/// Says that something is not tested, and why. Past the test runner, which shows only what failing tests print.
+pub fn skipped(why: &str) {
+    let _ = writeln!(std::io::stderr(), "SKIPPED: {why}");
 }

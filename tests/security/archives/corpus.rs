@@ -10,7 +10,7 @@ use super::{Guarded, round_trip};
 #[test]
 fn the_verdicts_of_a_corpus_are_met() {
     let Some(corpus) = std::env::var_os("ZIPFS_CORPUS") else {
-        return eprintln!("SKIPPED the_verdicts_of_a_corpus_are_met: ZIPFS_CORPUS names no directory");
+        return crate::support::skipped("the_verdicts_of_a_corpus_are_met: ZIPFS_CORPUS names no directory");
     };
     let corpus = Path::new(&corpus);
     let verdicts = std::fs::read_to_string(corpus.join("VERDICTS.tsv")).expect("VERDICTS.tsv");

@@ -17,7 +17,9 @@ const CALLS: &str = "trace=?open,?openat,?openat2,?creat,?mkdir,?mkdirat,?mknod,
 fn archives_that_try_to_get_out_touch_nothing_outside() {
     let can_trace = Command::new("strace").args(["-o", "/dev/null", "true"]).output().is_ok_and(|output| output.status.success());
     if !can_trace {
-        return eprintln!("SKIPPED archives_that_try_to_get_out_touch_nothing_outside: there is no strace, or it may not trace");
+        return crate::support::skipped(
+            "archives_that_try_to_get_out_touch_nothing_outside: there is no strace, or it may not trace",
+        );
     }
     let (outer, data) = among_canaries();
     let (archive, trace) = (outer.path().join("archive.zip"), tempfile::NamedTempFile::new().expect("a file"));
