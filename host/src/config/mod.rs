@@ -6,7 +6,7 @@ mod paths;
 mod settings;
 mod sources;
 
-pub use paths::DataDir;
+pub use paths::{DataDir, WRITABLE_BY_OTHERS, check_private};
 pub use settings::{CallLimits, CloseUnsaved, Defaults, Durability, Security, Settings, ToolNames};
 pub use sources::{Source, Sources, all_settings};
 

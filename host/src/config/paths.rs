@@ -48,8 +48,7 @@ impl DataDir {
                             .suggest("Set ZIPFS_DATA_DIR to a directory that you can write.")
                     })?;
             }
-            let Ok(metadata) = std::fs::symlink_metadata(&directory) else { continue };
-            check_private(&directory, &metadata)?;
+            check_private(&directory, WRITABLE_BY_OTHERS)?;
         }
         Ok(())
     }
@@ -82,22 +81,29 @@ impl DataDir {
     }
 }
 
-/// A link is judged by what it leads to: its owner made it, and nobody else can change it in a directory that passed.
-fn check_private(path: &Path, metadata: &std::fs::Metadata) -> Result<(), Failure> {
-    let metadata = match metadata.is_symlink() {
-        true => std::fs::metadata(path),
-        false => Ok(metadata.clone()),
+/// The bits with which others could change what is in a directory.
+pub const WRITABLE_BY_OTHERS: u32 = 0o022;
+
+/// Complains of a wrong owner, or of bits that should not be set. What is not there cannot be wrong. A link is judged by what it
+/// leads to: its owner made it, and nobody else can change it in a directory that passed.
+pub fn check_private(path: &Path, forbidden: u32) -> Result<(), Failure> {
+    let (shown, own) = (path.display(), rustix::process::geteuid().as_raw());
+    let unsafe_dir = |message: String, next: String| Err(Failure::new(Class::Forbidden, "UNSAFE_DATA_DIR", message).suggest(next));
+    let found = match std::fs::metadata(path) {
+        Ok(found) => found,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(Failure::internal(format!("{shown} cannot be looked at: {error}."))),
     };
-    let metadata =
-        metadata.map_err(|error| Failure::internal(format!("The data directory {} cannot be read: {error}.", path.display())))?;
-    let refused = |why: &str, next: String| {
-        Err(Failure::new(Class::Forbidden, "UNSAFE_DATA_DIR", format!("{} is not used: {why}.", path.display())).suggest(next))
-    };
-    if metadata.uid() != rustix::process::geteuid().as_raw() {
-        return refused("it belongs to somebody else", "Set ZIPFS_DATA_DIR to a directory of your own.".into());
+    if found.uid() != own {
+        let message = format!("{shown} belongs to user {}, and zipfs runs as user {own}.", found.uid());
+        return unsafe_dir(
+            message,
+            format!("Correct the owner (chown -R {own} '{shown}'), or set ZIPFS_DATA_DIR to a directory of your own."),
+        );
     }
-    if metadata.mode() & 0o022 != 0 {
-        return refused("others can write to it", format!("Take that away with: chmod go-w {}", path.display()));
+    if found.mode() & forbidden != 0 {
+        let message = format!("{shown} has mode {:04o}: others can change what is in it, or read it.", found.mode() & 0o7777);
+        return unsafe_dir(message, format!("Correct the mode: chmod {:04o} '{shown}'", found.mode() & 0o7777 & !forbidden));
     }
     Ok(())
 }
@@ -116,7 +122,7 @@ mod tests {
         std::fs::set_permissions(data.cache(), std::fs::Permissions::from_mode(0o777)).unwrap();
         let refused = data.secure().unwrap_err();
         assert_eq!(refused.code, "UNSAFE_DATA_DIR");
-        assert!(refused.sentence().contains("chmod go-w"), "{refused}");
+        assert!(refused.sentence().contains("chmod 0755"), "{refused}");
         std::fs::set_permissions(data.cache(), std::fs::Permissions::from_mode(0o755)).unwrap();
         data.secure().unwrap();
     }

@@ -23,10 +23,11 @@ impl Gate {
         let answer = async {
             authorise::may_call(&call.principal, &found)?;
             let (arguments, session) = arguments::check(&found, call.arguments)?;
-            let mut visit = self.grant(&found, session.as_deref(), call.audience, &call.cancel).await?;
-            let notice = visit.take_notice();
+            let visit = self.grant(&found, session.as_deref(), call.audience, &call.cancel).await?;
+            let notice = visit.notice();
             let reply = visit.call_tool(found.tool().name.clone(), arguments, call.resumed).await;
-            answer::told(reply.and_then(|reply| answer::check(&found, reply, &self.config.settings.calls)), notice)
+            let answer = reply.and_then(|reply| answer::check(&found, reply, &self.config.settings.calls));
+            answer::told(answer, notice.and_then(|notice| notice.get().cloned()))
         }
         .await;
         entry.end(answer.as_ref().map(Answer::kind));

@@ -65,8 +65,11 @@ pub async fn open_archive(
         }
     };
     driver.extract(opening.archive(), &listing.entries, opening.contents(), &cancel, report).await.map_err(unopened)?;
-    let (opening, listing) =
-        if opening.extracts_links() { extract_links(&driver, opening, listing, &cancel).await? } else { (opening, listing) };
+    let (opening, listing) = if opening.extracts_links() {
+        extract_links(&driver, opening, listing, &cancel).await.map_err(unopened)?
+    } else {
+        (opening, listing)
+    };
     let opened = blocking(move || opening.publish(listing)).await.map_err(broken)??;
     Ok(Opened {
         session: info(&opened.metadata),

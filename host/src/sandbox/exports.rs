@@ -1,7 +1,7 @@
 //! What the host calls in a guest, one function for each export.
 
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tokio_util::sync::CancellationToken;
 use wasmtime::Store;
@@ -30,9 +30,9 @@ pub struct Visit<'a> {
 type Answer<'a, T> = Pin<Box<dyn Future<Output = wasmtime::Result<Result<T, Error>>> + Send + 'a>>;
 
 impl Visit<'_> {
-    /// What was put right when the session was entered.
-    pub fn take_notice(&mut self) -> Option<String> {
-        self.context.workspace.as_mut()?.notice.take()
+    /// Where it will stand if something of the session has to be put right.
+    pub fn notice(&self) -> Option<Arc<OnceLock<String>>> {
+        self.context.workspace.as_ref().map(|workspace| workspace.notice.clone())
     }
 
     pub async fn describe(self) -> Result<PluginDescription, Failure> {

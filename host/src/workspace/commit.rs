@@ -16,7 +16,7 @@ use rustix::io::Errno;
 use super::baseline::{Baseline, Recorded};
 use super::durable::{expect_at, flush_directory};
 use super::identity::Identity;
-use super::listing::Listing;
+use super::listing::{Kind, Listing};
 use super::metadata::{LeftOver, Staged, State, now};
 use super::open::open_source_ambient;
 use super::status::Found;
@@ -48,12 +48,15 @@ pub fn commit_staged(
     let metadata = stage.metadata().map_err(|error| fail("the new archive cannot be read back", error))?;
     let identity = Identity::of(&metadata);
 
+    let files = listing.entries.iter().filter(|entry| entry.kind == Kind::File);
+    let (file_count, extracted_size_bytes) = files.fold((0, 0), |(count, sum), entry| (count + 1, sum + entry.size));
+    let staged = Staged { hash, identity, file_count, extracted_size_bytes };
     next_baseline(syncing, listing)
         .store_as(&workspace.dir, NEXT_BASELINE, durability)
         .map_err(|error| fail("the session cannot be written", error))?;
     let waiting = (syncing.backup_depth > 0).then(|| syncing.waiting_name.clone());
     if let Some(pending) = &mut workspace.metadata.pending {
-        pending.staged = Some(Staged { hash: hash.clone(), identity });
+        pending.staged = Some(staged.clone());
         pending.backup = waiting.clone();
     }
     workspace.store_metadata()?;
@@ -74,23 +77,24 @@ pub fn commit_staged(
     })?;
 
     adopt_next_baseline(workspace)?;
-    finish(workspace, hash, identity);
+    finish(workspace, staged);
     workspace.store_metadata()?;
     let backup_path = backup.map(|name| syncing.source_path.with_file_name(name));
     Ok(Committed { backup_path, size: identity.size })
 }
 
-/// What the metadata says after a sync. `written` is the archive as it was before it got its name.
-pub fn finish(workspace: &mut Workspace, hash: String, written: Identity) {
+/// What the metadata says after a sync. `staged` is the archive as it was before it got its name.
+pub fn finish(workspace: &mut Workspace, staged: Staged) {
     let metadata = &mut workspace.metadata;
     metadata.source_seen = open_source_ambient(&metadata.source_path)
         .ok()
         .and_then(|source| Some(Identity::of(&source.metadata().ok()?)))
-        .filter(|now| now.is_same_file(&written));
+        .filter(|now| now.is_same_file(&staged.identity));
     if let Some(seen) = &metadata.source_seen {
         seen.settle();
     }
-    metadata.zip_hash_sha256 = hash;
+    metadata.zip_hash_sha256 = staged.hash;
+    (metadata.file_count, metadata.extracted_size_bytes) = (staged.file_count, staged.extracted_size_bytes);
     metadata.last_synced_at = Some(now());
     metadata.pending = None;
     metadata.state = State::Open;

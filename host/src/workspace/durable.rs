@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::os::fd::OwnedFd;
 
 use cap_std::fs::{Dir, MetadataExt, OpenOptions, OpenOptionsExt};
 use rustix::fs::{Mode, OFlags};
@@ -46,13 +47,12 @@ pub fn flush_file(file: &File, durability: Durability) -> io::Result<()> {
     }
 }
 
-/// Puts the names in a directory on disk. The handle itself only names the directory; flushing needs one that can read it.
+/// Puts the names in a directory on disk.
 pub fn flush_directory(dir: &Dir, durability: Durability) -> io::Result<()> {
     if durability == Durability::Fast {
         return Ok(());
     }
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let readable = retry_on_intr(|| rustix::fs::openat(dir, ".", flags, Mode::empty()))?;
+    let readable = readable(dir)?;
     Ok(retry_on_intr(|| rustix::fs::fsync(&readable))?)
 }
 
@@ -62,9 +62,14 @@ pub fn flush_filesystem(dir: &Dir, durability: Durability) -> io::Result<()> {
     if durability == Durability::Fast {
         return Ok(());
     }
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    let readable = retry_on_intr(|| rustix::fs::openat(dir, ".", flags, Mode::empty()))?;
+    let readable = readable(dir)?;
     Ok(retry_on_intr(|| rustix::fs::syncfs(&readable))?)
+}
+
+/// The handle of a directory itself only names it; flushing needs one that can read it.
+fn readable(dir: &Dir) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(retry_on_intr(|| rustix::fs::openat(dir, ".", flags, Mode::empty()))?)
 }
 
 #[cfg(test)]

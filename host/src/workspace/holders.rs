@@ -31,18 +31,16 @@ fn has_open(process: u32, file: &Metadata) -> bool {
 /// `process 2713 (zipfs mcp)`, with what is not plain text left out: another user may have chosen the arguments.
 pub fn describe(process: u32) -> String {
     let command = std::fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
-    let words = command.split(|&byte| byte == 0).filter(|word| !word.is_empty()).take(3);
-    let words: Vec<String> =
-        words.map(|word| String::from_utf8_lossy(word).chars().filter(|c| !c.is_control()).take(40).collect()).collect();
-    match words.split_first() {
-        None => format!("process {process}"),
-        Some((program, arguments)) => {
-            let program = program.rsplit('/').next().unwrap_or(program);
-            format!(
-                "process {process} ({})",
-                std::iter::once(program).chain(arguments.iter().map(String::as_str)).collect::<Vec<_>>().join(" ")
-            )
-        }
+    let words = command.split(|&byte| byte == 0).filter(|word| !word.is_empty()).take(3).enumerate();
+    let words = words.map(|(place, word)| {
+        let word = String::from_utf8_lossy(word);
+        // Of the program only its name: where it lies says little and is long.
+        let word = if place == 0 { word.rsplit('/').next().unwrap_or_default() } else { &word };
+        word.chars().filter(|c| !c.is_control()).take(40).collect::<String>()
+    });
+    match words.collect::<Vec<_>>() {
+        words if words.is_empty() => format!("process {process}"),
+        words => format!("process {process} ({})", words.join(" ")),
     }
 }
 

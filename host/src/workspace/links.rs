@@ -22,7 +22,7 @@ pub fn as_files(entries: &[Entry]) -> Result<Vec<Entry>, Failure> {
             return Err(Failure::new(
                 Class::Invalid,
                 "ZIP_INVALID",
-                format!("The link {:?} has a target that is too long.", entry.path),
+                format!("the link {:?} has a target that is too long", entry.path),
             ));
         }
         files.push(Entry { path: file_name(index), kind: Kind::File, ..entry.clone() });
@@ -54,7 +54,7 @@ pub fn make(contents: &Dir, extracted: &Dir, entries: &[Entry]) -> Result<(), Fa
         match make() {
             Ok(Ok(())) => {}
             Ok(Err(why)) => {
-                let message = format!("The link {:?} of the archive cannot be taken: {why}.", entry.path);
+                let message = format!("the link {:?} cannot be taken, {why}", entry.path);
                 return Err(Failure::new(Class::Forbidden, "PATH_TRAVERSAL", message)
                     .suggest("Without security.allow_symlinks the archive can be opened; its links then stay in it."));
             }

@@ -76,6 +76,9 @@ pub struct Pending {
 pub struct Staged {
     pub hash: String,
     pub identity: Identity,
+    /// What the session holds once it is in place.
+    pub file_count: u64,
+    pub extracted_size_bytes: u64,
 }
 
 /// A file beside the source that could not be dealt with at its time.

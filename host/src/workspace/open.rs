@@ -14,7 +14,7 @@ use rustix::fs::{Mode as FileMode, OFlags, RenameFlags};
 use super::baseline::{Baseline, clock};
 use super::durable::{flush_directory, flush_filesystem};
 use super::identity::Identity;
-use super::listing::{Kind, Listing};
+use super::listing::{Entry, Kind, Listing};
 use super::lock::{Lock, Mode};
 use super::metadata::{Metadata, State, now};
 use super::quota::Usage;
@@ -141,10 +141,11 @@ impl Opening {
     /// Makes room for what the archive holds: disk for all sessions, and the directories.
     pub fn make_room(&mut self, listing: &Listing) -> Result<(), Failure> {
         let bytes = listing.entries.iter().fold(0u64, |sum, entry| sum.saturating_add(entry.size));
-        let files = listing.entries.iter().filter(|entry| entry.kind == Kind::File).count() as u64;
+        let with_links = self.extracts_links();
+        let is_made = |entry: &&Entry| entry.kind == Kind::File || (with_links && entry.kind == Kind::Symlink);
+        let files = listing.entries.iter().filter(is_made).count() as u64;
         let most = self.workspaces.settings().security.max_file_count;
         // An archive can name a file a hundred directories deep and mention none of them.
-        let with_links = self.extracts_links();
         let directories =
             extracted::needed_directories(&listing.entries, with_links, most.saturating_sub(files)).ok_or_else(|| {
                 let named = self.source_path.display();

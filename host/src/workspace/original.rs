@@ -7,7 +7,6 @@ use std::sync::Arc;
 
 use cap_std::fs::Dir;
 
-use super::baseline::Baseline;
 use super::layout;
 use super::listing::{Entry, Kind};
 use super::open::open_source_ambient;
@@ -36,9 +35,8 @@ pub struct Original {
 impl Originals {
     /// Reads what there is. Blocks.
     pub fn of(workspace: &Workspace) -> Result<Originals, Failure> {
-        let unreadable = |error: io::Error| Failure::internal(format!("What the archive held is not known any more: {error}."));
-        let baseline = Baseline::load(&workspace.dir).map_err(unreadable)?;
-        let files = baseline.entries.into_iter().map(|known| known.entry).filter(|entry| entry.kind == Kind::File);
+        let unreadable = |error: io::Error| Failure::internal(format!("The session cannot be read: {error}."));
+        let files = workspace.baseline()?.entries.into_iter().map(|known| known.entry).filter(|entry| entry.kind == Kind::File);
         let files = files.map(|entry| (entry.path.clone(), entry)).collect();
         // The private copy is the archive as it was opened. After a sync only the source has what counts.
         let is_shared = workspace.metadata.last_synced_at.is_some();

@@ -43,11 +43,11 @@ pub struct PrunedSession {
 
 /// Removes the chosen sessions. One that is in use is left alone; for those the whole of `patience` is waited once. Blocks.
 pub fn prune(workspaces: &Workspaces, choice: Choice, dry_run: bool, patience: Duration) -> Result<Pruned, Failure> {
-    let until = Instant::now() + patience;
+    let (until, now) = (Instant::now() + patience, SystemTime::now());
     let mut pruned = Pruned::default();
     for known in workspaces.known()?.iter() {
         let Ok(dir) = workspaces.root().open_dir_nofollow(&known.directory) else { continue };
-        let unused_for = unused_for(&dir);
+        let unused_for = unused_for(&dir, now);
         // Looked at before the lock is taken, and again after: in between somebody may have come back to the session.
         if !choice.includes(unused_for) {
             continue;
@@ -56,7 +56,7 @@ pub fn prune(workspaces: &Workspaces, choice: Choice, dry_run: bool, patience: D
             pruned.sessions.push(kept(known, unused_for, "it is in use"));
             continue;
         };
-        if !choice.includes(self::unused_for(&dir)) {
+        if !choice.includes(self::unused_for(&dir, now)) {
             continue;
         }
         let freed = disk_use(&dir);
@@ -93,10 +93,11 @@ fn kept(known: &Known, unused_for: Duration, why: &str) -> PrunedSession {
     }
 }
 
-fn unused_for(dir: &Dir) -> Duration {
+/// One moment for all, so that they can be put in order.
+fn unused_for(dir: &Dir, now: SystemTime) -> Duration {
     // A session whose lock file is missing was never used.
     let last = lock::last_access(dir).or_else(|| Some(dir.dir_metadata().ok()?.modified().ok()?.into_std()));
-    last.and_then(|last| SystemTime::now().duration_since(last).ok()).unwrap_or_default()
+    last.and_then(|last| now.duration_since(last).ok()).unwrap_or_default()
 }
 
 fn lock_until(dir: &Dir, dry_run: bool, until: Instant) -> Option<Lock> {
@@ -124,11 +125,13 @@ fn remove(workspaces: &Workspaces, known: &Known, dir: Dir, lock: Lock, dry_run:
         Err(error) => return Err(error.to_string()),
     }
     let mut workspace = workspaces.take(&known.directory, dir, lock).map_err(|error| error.to_string())?;
-    // What cannot be counted must not keep a session from being pruned.
-    let discarded = sync::compare(&workspace).map_or(0, |(_, changes)| changes.count());
     if !dry_run {
         // The stage of a sync that was cut off is beside the archive; after this nobody would know of it.
         recover::finish_interrupted_sync(workspaces, &mut workspace).map_err(|failure| failure.message)?;
+    }
+    // What cannot be counted must not keep a session from being pruned.
+    let discarded = sync::compare(&workspace).map_or(0, |(_, changes)| changes.count());
+    if !dry_run {
         close::close(workspaces, workspace).map_err(|failure| failure.message)?;
     }
     Ok(discarded)

@@ -120,7 +120,7 @@ pub fn finish_interrupted_sync(workspaces: &Workspaces, workspace: &mut Workspac
                 keep_backup(workspaces, workspace, &dir, waiting);
             }
             commit::adopt_next_baseline(workspace)?;
-            commit::finish(workspace, staged.hash, staged.identity);
+            commit::finish(workspace, staged);
             end(workspace, Ended::Forward)
         }
         None => {

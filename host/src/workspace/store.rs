@@ -3,14 +3,14 @@
 use std::collections::HashMap;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::{Duration, SystemTime};
 
 use cap_fs_ext::DirExt;
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, MetadataExt};
 
-use super::baseline::{Stat, clock};
+use super::baseline::{Baseline, Stat, clock};
 use super::lock::{self, Lock, Mode};
 use super::metadata::{self, Metadata};
 use super::quota::Ledger;
@@ -54,8 +54,8 @@ pub struct Workspace {
     /// The workspace's directory on the host.
     pub path: PathBuf,
     pub durability: Durability,
-    /// What was put right when the session was entered, for whoever made the call.
-    pub notice: Option<String>,
+    /// What was put right on the way, for whoever made the call. Shared, because the session itself goes into the call.
+    pub notice: Arc<OnceLock<String>>,
 }
 
 impl Workspaces {
@@ -199,7 +199,7 @@ impl Workspaces {
             && let Some(ended) = recover::finish_interrupted_sync(self, workspace)?
         {
             tracing::info!(session = workspace.metadata.id, ?ended, "ended a sync that had been interrupted");
-            workspace.notice = Some(ended.tell().to_owned());
+            let _ = workspace.notice.set(ended.tell().to_owned());
         }
         Ok(())
     }
@@ -240,7 +240,7 @@ impl Workspaces {
         let metadata = self.metadata(directory, &dir)?;
         let contents = dir.open_dir_nofollow(layout::CONTENTS)?;
         let durability = self.settings.durability;
-        Ok(Workspace { metadata, dir, contents, lock, path: self.path.join(directory), durability, notice: None })
+        Ok(Workspace { metadata, dir, contents, lock, path: self.path.join(directory), durability, notice: Arc::default() })
     }
 
     /// The account of all sessions together.
@@ -253,6 +253,16 @@ impl Workspace {
     /// The host path of the files.
     pub fn contents_path(&self) -> PathBuf {
         self.path.join(layout::CONTENTS)
+    }
+
+    /// What the archive held when it was last opened or synced.
+    pub fn baseline(&self) -> Result<Baseline, Failure> {
+        Baseline::load(&self.dir).map_err(|error| {
+            Failure::internal(format!("What the archive held is not known any more: {error}.")).suggest(format!(
+                "The files are in {}: save what you need, close the session with sync=false and open the archive anew.",
+                self.contents_path().display()
+            ))
+        })
     }
 
     /// Where files are prepared, out of the guests' sight.

@@ -190,12 +190,7 @@ impl Syncing {
 
 /// The workspace against its own baseline. Blocks.
 pub fn compare(workspace: &Workspace) -> Result<(Baseline, Changes), Failure> {
-    let baseline = Baseline::load(&workspace.dir).map_err(|error| {
-        Failure::internal(format!("What the archive held is not known any more: {error}.")).suggest(format!(
-            "The files are in {}: save what you need, close the session with sync=false and open the archive anew.",
-            workspace.contents_path().display()
-        ))
-    })?;
+    let baseline = workspace.baseline()?;
     let changes =
         status::compare(&workspace.contents, &baseline.entries, baseline.taken, workspace.metadata.links).map_err(unreadable)?;
     Ok((baseline, changes))

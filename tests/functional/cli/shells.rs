@@ -95,47 +95,42 @@ fn completes(terminal: &mut Terminal, keys: &str, printed: &str) {
     terminal.wait_for(printed);
 }
 
-#[test]
-fn bash() {
-    if !have("bash", "completion works in it") {
+/// Tries a shell at a terminal: `program` begins it, `load` brings the completions in, and `more` is what only it can do.
+fn at_a_terminal(shell: &str, program: &str, load: &str, more: &[(&str, &str)]) {
+    if !have(shell, "completion works in it") {
         return;
     }
     let desk = Desk::new();
-    let Some(mut terminal) = Terminal::start(&desk.command("bash"), "bash --norc --noprofile -i") else { return };
+    let Some(mut terminal) = Terminal::start(&desk.command(shell), program) else { return };
     terminal.wait_for("ready> ");
-    terminal.type_keys("source <(zipfs completion bash); bind 'set enable-bracketed-paste off'; echo lo''aded\r");
+    terminal.type_keys(&format!("{load} echo lo''aded\r"));
     terminal.wait_for("loaded");
-    completes(&mut terminal, "zipfs pat\trep\t", "workspaces/report/contents");
-    completes(&mut terminal, "zipfs read report docs/in\t", "the introduction");
-    completes(&mut terminal, "zipfs read rep\tdocs/in\t", "the introduction");
-    completes(&mut terminal, "zipfs read report:docs/de\tmo\t", "more");
-    completes(&mut terminal, "zipfs read report:docs/a\t", "spaced");
-    completes(&mut terminal, "zipfs read report docs/a\\ b\t", "spaced");
-    completes(&mut terminal, "zipfs open local-f\t --name 'a b'", "INVALID_PARAMS");
+    let common = [
+        ("zipfs pat\trep\t", "workspaces/report/contents"),
+        ("zipfs read report docs/in\t", "the introduction"),
+        ("zipfs read rep\tdocs/in\t", "the introduction"),
+        ("zipfs read report:docs/de\tmo\t", "more"),
+        ("zipfs read report:docs/a\t", "spaced"),
+        ("zipfs open local-f\t --name 'a b'", "INVALID_PARAMS"),
+    ];
+    for (keys, printed) in common.iter().chain(more) {
+        completes(&mut terminal, keys, printed);
+    }
     terminal.type_keys("exit\r");
     terminal.end();
     assert!(!desk.data.path().join("pwned").exists(), "a file name was run as a command");
 }
 
 #[test]
+fn bash() {
+    let load = "source <(zipfs completion bash); bind 'set enable-bracketed-paste off';";
+    at_a_terminal("bash", "bash --norc --noprofile -i", load, &[("zipfs read report docs/a\\ b\t", "spaced")]);
+}
+
+#[test]
 fn zsh() {
-    if !have("zsh", "completion works in it") {
-        return;
-    }
-    let desk = Desk::new();
-    let Some(mut terminal) = Terminal::start(&desk.command("zsh"), "zsh -f -i") else { return };
-    terminal.wait_for("ready> ");
-    terminal.type_keys("autoload -Uz compinit && compinit -u -D && source <(zipfs completion zsh) && echo lo''aded\r");
-    terminal.wait_for("loaded");
-    completes(&mut terminal, "zipfs pat\trep\t", "workspaces/report/contents");
-    completes(&mut terminal, "zipfs read report docs/in\t", "the introduction");
-    completes(&mut terminal, "zipfs read rep\tdocs/in\t", "the introduction");
-    completes(&mut terminal, "zipfs read report:docs/de\tmo\t", "more");
-    completes(&mut terminal, "zipfs read report:docs/a\t", "spaced");
-    completes(&mut terminal, "zipfs open local-f\t --name 'a b'", "INVALID_PARAMS");
-    terminal.type_keys("exit\r");
-    terminal.end();
-    assert!(!desk.data.path().join("pwned").exists(), "a file name was run as a command");
+    let load = "autoload -Uz compinit && compinit -u -D && source <(zipfs completion zsh) &&";
+    at_a_terminal("zsh", "zsh -f -i", load, &[]);
 }
 
 #[test]

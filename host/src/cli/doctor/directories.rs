@@ -1,16 +1,14 @@
 //! Whether the directories are ours alone: code is run from the cache, and sessions hold what others must not read.
 
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use serde_json::{Value, json};
 
 use super::{Problems, problem};
-use crate::config::DataDir;
+use crate::config::{DataDir, WRITABLE_BY_OTHERS, check_private};
 
-/// The bits with which others could change what is in a directory, or look into it.
-const WRITABLE_BY_OTHERS: u32 = 0o022;
-const OPEN_TO_OTHERS: u32 = 0o077;
+/// The bits with which others could also look into it.
+pub const OPEN_TO_OTHERS: u32 = 0o077;
 
 pub fn examine(data: &DataDir, problems: &mut Problems) -> Value {
     let root = data.root();
@@ -43,18 +41,10 @@ pub fn examine_cache(cache: &Path, problems: &mut Problems) -> Value {
     json!({"path": cache, "files": files, "bytes": bytes})
 }
 
-/// Complains of a wrong owner or of bits that should not be set. What is not there cannot be wrong.
+/// Complains of what others could read or change.
 pub fn check(path: &Path, forbidden: u32, problems: &mut Problems) {
-    let Ok(found) = std::fs::symlink_metadata(path) else { return };
-    let (shown, own) = (path.display(), rustix::process::geteuid().as_raw());
-    if found.uid() != own {
-        let what = format!("{shown} belongs to user {}, and zipfs runs as user {own}.", found.uid());
-        problems.push(problem(what, format!("Correct the owner: chown -R {own} '{shown}'")));
-    }
-    if !found.is_symlink() && found.mode() & forbidden != 0 {
-        let what = format!("{shown} has mode {:04o}: others can change what is in it, or read it.", found.mode() & 0o7777);
-        let right = found.mode() & 0o7777 & !forbidden;
-        problems.push(problem(what, format!("Correct the mode: chmod {right:04o} '{shown}'")));
+    if let Err(failure) = check_private(path, forbidden) {
+        problems.push(failure.into());
     }
 }
 

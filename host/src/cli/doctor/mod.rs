@@ -27,6 +27,12 @@ struct Problem {
 
 type Problems = Vec<Problem>;
 
+impl From<Failure> for Problem {
+    fn from(failure: Failure) -> Problem {
+        Problem { what: failure.message, next: failure.suggestion.unwrap_or_else(|| "Mend the cause.".to_owned()) }
+    }
+}
+
 fn problem(what: impl Into<String>, next: impl Into<String>) -> Problem {
     Problem { what: what.into(), next: next.into() }
 }
@@ -37,7 +43,7 @@ pub async fn run(args: &Args) -> Result<ExitCode, Failure> {
     let config = match Config::load() {
         Ok(config) => config,
         Err(failure) => {
-            problems.push(problem(failure.message, failure.suggestion.unwrap_or_else(|| "Correct it.".to_owned())));
+            problems.push(failure.into());
             Config::with(DataDir::from_environment()?, Settings::default())
         }
     };
@@ -81,8 +87,10 @@ async fn plugins(config: Config, problems: &mut Problems) -> Value {
     let stored = config.data.plugins();
     let gate = match Gate::open(config, Shape::Command).await {
         Ok(gate) => gate,
+        // What keeps it from opening was found with the directories, and is told there.
+        Err(failure) if failure.code == "UNSAFE_DATA_DIR" => return json!([]),
         Err(failure) => {
-            problems.push(problem(failure.message, failure.suggestion.unwrap_or_else(|| "Mend the cause.".to_owned())));
+            problems.push(failure.into());
             return json!([]);
         }
     };

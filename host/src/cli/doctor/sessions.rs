@@ -1,16 +1,16 @@
 //! What is in the directory of sessions, and what a crash left there.
 
-use std::fs::File;
 use std::path::Path;
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
-use rustix::fs::FlockOperation;
 use serde_json::{Value, json};
 
-use super::directories::check;
+use super::directories::{OPEN_TO_OTHERS, check};
 use super::{Problems, problem};
+use crate::workspace::lock::Lock;
 use crate::workspace::metadata::Metadata;
+use crate::workspace::recover::is_hidden;
 
 pub fn examine(workspaces: &Path, problems: &mut Problems) -> Value {
     let (mut open, mut bytes, mut in_use) = (0, 0, 0);
@@ -23,13 +23,13 @@ pub fn examine(workspaces: &Path, problems: &mut Problems) -> Value {
         let is_free = is_free(&path);
         in_use += u64::from(!is_free);
         if name.starts_with('.') {
-            if is_free && [".opening-", ".closing-"].iter().any(|mark| name.starts_with(mark)) {
+            if is_free && is_hidden(&name) {
                 let what = format!("{} was left behind by an open or close that was interrupted.", path.display());
                 problems.push(problem(what, "The next zipfs open removes it."));
             }
             continue;
         }
-        check(&path, 0o077, problems);
+        check(&path, OPEN_TO_OTHERS, problems);
         match Dir::open_ambient_dir(&path, ambient_authority()).and_then(|dir| Metadata::load(&dir)) {
             Ok(metadata) => {
                 open += 1;
@@ -68,10 +68,7 @@ fn examine_one(name: &str, path: &Path, metadata: &Metadata, is_free: bool, prob
     }
 }
 
-/// Whether nobody works on the session now. Asked of the lock itself, which dies with its holder.
+/// Whether nobody works on the session now.
 fn is_free(path: &Path) -> bool {
-    match File::open(path.join("metadata.json.lock")) {
-        Ok(lock) => rustix::fs::flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok(),
-        Err(_) => true,
-    }
+    Dir::open_ambient_dir(path, ambient_authority()).is_ok_and(|dir| Lock::is_free(&dir))
 }
