@@ -91,7 +91,7 @@ pub fn check_private(path: &Path, forbidden: u32) -> Result<(), Failure> {
     let unsafe_dir = |message: String, next: String| Err(Failure::new(Class::Forbidden, "UNSAFE_DATA_DIR", message).suggest(next));
     let found = match std::fs::metadata(path) {
         Ok(found) => found,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory) => return Ok(()),
         Err(error) => return Err(Failure::internal(format!("{shown} cannot be looked at: {error}."))),
     };
     if found.uid() != own {

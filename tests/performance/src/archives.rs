@@ -14,6 +14,8 @@ pub enum Set {
     Small,
     Text,
     Stored,
+    /// The same large files, and a small one between them.
+    Mixed,
 }
 
 const SOURCE_FILES: usize = 22_000;
@@ -29,6 +31,7 @@ impl Set {
             Self::Small => "small",
             Self::Text => "text",
             Self::Stored => "stored",
+            Self::Mixed => "mixed",
         }
     }
 
@@ -36,12 +39,12 @@ impl Set {
     pub fn promised_share(self) -> f64 {
         match self {
             Self::Source | Self::Text => 0.7,
-            Self::Small | Self::Stored => 1.0,
+            Self::Small | Self::Stored | Self::Mixed => 1.0,
         }
     }
 
     pub fn is_few_files(self) -> bool {
-        matches!(self, Self::Text | Self::Stored)
+        matches!(self, Self::Text | Self::Stored | Self::Mixed)
     }
 
     /// The archive's path; it is made if it is not there.
@@ -84,11 +87,15 @@ impl Set {
                     zip.write_all(tail)?;
                 }
             }
-            Self::Stored => {
+            Self::Stored | Self::Mixed => {
                 let options = options.compression_method(zip::CompressionMethod::Stored);
                 let mut state = 1u64;
                 let mut noise = vec![0; 1 << 20];
                 for number in 0..LARGE_FILES {
+                    if self == Self::Mixed {
+                        zip.start_file(format!("note-{number}.txt"), options)?;
+                        writeln!(zip, "This is note {number}.")?;
+                    }
                     zip.start_file(format!("blob-{number}.bin"), options)?;
                     for _ in 0..LARGE_SIZE >> 20 {
                         noise.as_chunks_mut::<8>().0.iter_mut().for_each(|chunk| {

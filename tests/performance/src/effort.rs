@@ -22,6 +22,8 @@ pub struct Effort {
     pub floods_to_warm_up: usize,
     /// Rounds in which archives are unpacked.
     pub unpack_rounds: usize,
+    /// Rounds in which one changed file goes back into an archive.
+    pub sync_rounds: usize,
 }
 
 impl Effort {
@@ -37,6 +39,7 @@ impl Effort {
         flood_calls: 1000,
         floods_to_warm_up: 6,
         unpack_rounds: 5,
+        sync_rounds: 9,
     };
 
     pub const QUICK: Self = Self {
@@ -51,5 +54,6 @@ impl Effort {
         flood_calls: 500,
         floods_to_warm_up: 2,
         unpack_rounds: 3,
+        sync_rounds: 5,
     };
 }

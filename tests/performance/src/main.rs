@@ -8,6 +8,7 @@ mod figures;
 mod fixture;
 mod machine;
 mod measures;
+mod packers;
 mod peers;
 mod pipe;
 mod places;

@@ -6,6 +6,7 @@ mod open;
 mod pipelined;
 mod read;
 mod start;
+mod sync;
 mod turns;
 
 use crate::effort::Effort;
@@ -35,6 +36,8 @@ pub const ALL: &[Measure] = &[
     open::SMALL,
     open::TEXT,
     open::STORED,
+    sync::SOURCE,
+    sync::STORED,
 ];
 
 /// What came of a measurement.

@@ -33,6 +33,30 @@ pub enum Role {
     Unzip,
     /// Another program that unpacks archives.
     Unpacker,
+    /// Info-ZIP's, told which file of an archive changed.
+    ZipUpdate,
+    /// 7-Zip, told the same.
+    SevenZipUpdate,
+    /// Everything compressed anew, as programs do that do not know what changed.
+    Recompress,
+}
+
+impl Role {
+    /// A word for it that can be a directory's name.
+    pub fn directory(self) -> &'static str {
+        match self {
+            Self::Zipfs => "zipfs",
+            Self::Native => "native",
+            Self::TypeScript => "typescript",
+            Self::Lister => "lister",
+            Self::Floor => "floor",
+            Self::Unzip => "unzip",
+            Self::Unpacker => "unpacker",
+            Self::ZipUpdate => "zip-u",
+            Self::SevenZipUpdate => "7z-u",
+            Self::Recompress => "recompress",
+        }
+    }
 }
 
 /// A server that can be started, and what to ask it. Where it has no such tool the reason stands in its place.

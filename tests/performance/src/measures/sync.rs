@@ -1,0 +1,76 @@
+//! `sync-…`: one small file of a large archive was changed, and goes back into it: found, compressed, verified, hashed, flushed and
+//! with the old archive kept by zipfs; named to the others, which do none of that.
+
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+
+use super::{Finding, Measure};
+use crate::archives::Set;
+use crate::effort::Effort;
+use crate::figures::{Better, Figure, Series};
+use crate::packers::{self, Packer};
+use crate::peers::{Absent, Field, Role};
+use crate::promise::Promise;
+
+pub const SOURCE: Measure =
+    measure("sync-source", "one small file changed in an archive of 22,000 entries", |field, effort| run(Set::Source, field, effort));
+pub const STORED: Measure =
+    measure("sync-stored", "one file changed in an archive of 500 MB, not compressed", |field, effort| run(Set::Mixed, field, effort));
+
+const fn measure(name: &'static str, about: &'static str, run: fn(&Field, &Effort) -> Finding) -> Measure {
+    Measure { name, about, unit: "s", better: Better::Lower, run }
+}
+
+/// What zipfs may take, as a share of another's time.
+fn promised(set: Set) -> &'static [(Role, f64)] {
+    match set {
+        Set::Source => &[(Role::ZipUpdate, 1.3), (Role::SevenZipUpdate, 1.0 / 3.0), (Role::Recompress, 1.0 / 15.0)],
+        _ => &[(Role::ZipUpdate, 0.5), (Role::SevenZipUpdate, 1.0 / 3.0)],
+    }
+}
+
+fn run(set: Set, field: &Field, effort: &Effort) -> Finding {
+    let mut finding = Finding { series: Vec::new(), absent: Vec::new(), promises: Vec::new() };
+    if let Err(error) = race(set, field, effort, &mut finding) {
+        finding.absent.push(Absent { peer: "everybody".to_owned(), reason: format!("{error:#}") });
+    }
+    let promises = promised(set).iter().map(|&(role, most)| {
+        let (zipfs, other) = (finding.of(Role::Zipfs).next(), finding.of(role).next());
+        let text = format!("zipfs ÷ {}, {}", role.directory(), set.name());
+        Promise::at_most(text, most, "×").between(zipfs, other, |own, other| own.over(other, Figure::Median))
+    });
+    finding.promises = promises.collect();
+    finding
+}
+
+/// Everybody once in each round, in turns.
+fn race(set: Set, field: &Field, effort: &Effort, finding: &mut Finding) -> Result<()> {
+    let archive = set.provide(&field.bench)?;
+    let directory = field.scratch.path().join(format!("sync-{}", set.name()));
+    let (packers, absent) = packers::find(field, set, &archive, &directory)?;
+    finding.absent.extend(absent);
+    let mut series: Vec<Series> =
+        packers.iter().map(|it| Series { peer: it.name.to_owned(), role: it.role, rounds: Vec::new() }).collect();
+    for round in 0..effort.sync_rounds {
+        for turn in 0..packers.len() {
+            let place = (turn + round) % packers.len();
+            series[place].rounds.push(vec![time_one(&packers[place], round)?]);
+        }
+    }
+    finding.series = series;
+    std::fs::remove_dir_all(&directory)?;
+    Ok(())
+}
+
+fn time_one(packer: &Packer, round: usize) -> Result<f64> {
+    packer.change(round)?;
+    // What the one before wrote is on the disk before the next one starts.
+    std::process::Command::new("sync").status().context("run sync")?;
+    let mut command = packer.command();
+    let start = Instant::now();
+    packers::run(&mut command)?;
+    let taken = start.elapsed().as_secs_f64();
+    packer.check(round)?;
+    Ok(taken)
+}
