@@ -127,7 +127,11 @@ impl Packer {
         if self.role == Role::Recompress {
             std::fs::remove_file(&written)?;
         }
-        if text.starts_with(&format!("The text of round {round}.")) { Ok(()) } else { bail!("{} did not take the change", self.name) }
+        if text.starts_with(&format!("The text of round {round}.")) {
+            Ok(())
+        } else {
+            bail!("{} did not take the change", self.name)
+        }
     }
 }
 

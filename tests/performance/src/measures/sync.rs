@@ -13,10 +13,12 @@ use crate::packers::{self, Packer};
 use crate::peers::{Absent, Field, Role};
 use crate::promise::Promise;
 
-pub const SOURCE: Measure =
-    measure("sync-source", "one small file changed in an archive of 22,000 entries", |field, effort| run(Set::Source, field, effort));
-pub const STORED: Measure =
-    measure("sync-stored", "one file changed in an archive of 500 MB, not compressed", |field, effort| run(Set::Mixed, field, effort));
+pub const SOURCE: Measure = measure("sync-source", "one small file changed in an archive of 22,000 entries", |field, effort| {
+    run(Set::Source, field, effort)
+});
+pub const STORED: Measure = measure("sync-stored", "one file changed in an archive of 500 MB, not compressed", |field, effort| {
+    run(Set::Mixed, field, effort)
+});
 
 const fn measure(name: &'static str, about: &'static str, run: fn(&Field, &Effort) -> Finding) -> Measure {
     Measure { name, about, unit: "s", better: Better::Lower, run }
