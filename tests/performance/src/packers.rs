@@ -92,11 +92,11 @@ impl Packer {
     pub fn change(&self, round: usize) -> Result<()> {
         let path = self.root().join(&self.file);
         std::fs::write(&path, format!("The text of round {round}.\n").repeat(20))?;
-        let file = std::fs::File::options().write(true).open(&path)?;
-        let ahead = std::time::Duration::from_secs(10 + 2 * round as u64);
         if self.role == Role::Zipfs {
             return Ok(());
         }
+        let file = std::fs::File::options().write(true).open(&path)?;
+        let ahead = std::time::Duration::from_secs(10 + 2 * round as u64);
         Ok(file.set_modified(std::time::SystemTime::now() + ahead)?)
     }
 
@@ -111,7 +111,7 @@ impl Packer {
             Role::Zipfs => &mut command,
             Role::ZipUpdate => command.args(["-q", "-u"]).arg(&self.archive).arg(&self.file),
             Role::SevenZipUpdate => command.args(["u", "-bd", "-y"]).arg(&self.archive).arg(&self.file),
-            _ => command.args(["-q", "-r", "-FS"]).arg(self.archive.with_extension("anew.zip")).arg("."),
+            _ => command.args(["-q", "-r"]).arg(self.archive.with_extension("anew.zip")).arg("."),
         };
         command
     }
