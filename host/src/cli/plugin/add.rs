@@ -1,79 +1,39 @@
-//! `zipfs plugin`: what a plugin may do is decided here, by a person, and nowhere else.
+//! `zipfs plugin add`: what a component can do is shown before it is let in.
 
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
 use serde_json::json;
 
-use super::console::Console;
-use super::output::{print, print_json, shown};
+use crate::cli::console::Console;
+use crate::cli::output::{print, shown};
 use crate::failure::{Class, Failure};
 use crate::plugins::WorkspaceAccess;
 use crate::plugins::admission::{Candidate, examine_ambient};
-use crate::plugins::plugin::Origin;
 use crate::sandbox::Capability;
 
-#[derive(Debug, clap::Subcommand)]
-pub enum PluginCommand {
-    /// Examine a plugin, show what it can do, and add it.
-    #[command(after_help = "Example: zipfs plugin add ./notes.wasm")]
-    Add {
-        /// A .wasm file, or a directory with plugin.toml and one .wasm file.
-        path: PathBuf,
-        /// Do not ask, if the plugin needs nothing beyond the session's workspace.
-        #[arg(long)]
-        yes: bool,
-        /// Grant a capability that the plugin asks for.
-        #[arg(long = "grant", value_name = "CAPABILITY")]
-        grants: Vec<String>,
-    },
-    /// List the plugins.
-    #[command(after_help = "Example: zipfs plugin list --json")]
-    List,
-    /// Remove a plugin.
-    #[command(after_help = "Example: zipfs plugin remove notes")]
-    Remove {
-        /// Name of the plugin.
-        name: String,
-    },
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// A .wasm file, or a directory with plugin.toml and one .wasm file.
+    pub path: PathBuf,
+    /// Do not ask, if the plugin needs nothing beyond the session's workspace.
+    #[arg(long)]
+    pub yes: bool,
+    /// Grant a capability that the plugin asks for.
+    #[arg(long = "grant", value_name = "CAPABILITY")]
+    pub grants: Vec<String>,
 }
 
-pub async fn run(console: &Console, command: &PluginCommand) -> Result<(), Failure> {
+pub async fn run(console: &Console, args: &Args) -> Result<(), Failure> {
     let gate = console.gate().await?;
-    match command {
-        PluginCommand::Add { path, yes, grants } => {
-            let candidate = examine_ambient(path, &gate.sandbox, &gate.cache).await?;
-            if !console.quiet && !console.json {
-                print(&label(&candidate))?;
-            }
-            let granted = decide(&candidate, *yes, grants)?;
-            let added = candidate.admit(&gate.registry(), &gate.store, granted)?;
-            let result = json!({"added": added.name, "version": added.version});
-            console.confirm(&result, |_| format!("Added {} {}.\n", added.name, added.version))
-        }
-        PluginCommand::List => {
-            let registry = gate.registry();
-            if console.json {
-                let all = registry.plugins.iter().map(|plugin| {
-                    let bundled = matches!(plugin.origin, Origin::Bundled(_));
-                    let tools: Vec<&str> = plugin.description.tools.iter().map(|tool| tool.name.as_str()).collect();
-                    json!({"name": plugin.description.name, "version": plugin.description.version, "bundled": bundled,
-                           "digest": plugin.digest, "granted": plugin.granted, "tools": tools})
-                });
-                return print_json(&all.collect());
-            }
-            for plugin in &registry.plugins {
-                let origin = if matches!(plugin.origin, Origin::Bundled(_)) { "bundled" } else { &plugin.digest[..12] };
-                let count = plugin.description.tools.len();
-                print(&format!("{} {} ({origin}), {count} tools\n", plugin.description.name, plugin.description.version))?;
-            }
-            Ok(())
-        }
-        PluginCommand::Remove { name } => {
-            gate.store.remove(name)?;
-            console.confirm(&json!({"removed": name}), |_| format!("Removed {name}.\n"))
-        }
+    let candidate = examine_ambient(&args.path, &gate.sandbox, &gate.cache).await?;
+    if !console.quiet && !console.json {
+        print(&label(&candidate))?;
     }
+    let granted = decide(&candidate, args.yes, &args.grants)?;
+    let added = candidate.admit(&gate.registry(), &gate.store, granted)?;
+    let result = json!({"added": added.name, "version": added.version});
+    console.confirm(&result, |_| format!("Added {} {}.\n", added.name, added.version))
 }
 
 /// What the plugin can and cannot do, in a few lines.
