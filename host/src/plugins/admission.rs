@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::describe::describe;
+use super::describe::{describe, describe_typed};
 use super::description::{Description, WorkspaceAccess};
 use super::manifest::{Manifest, WorkspaceAsk};
 use super::registry::Registry;
@@ -41,10 +41,14 @@ pub async fn examine_ambient(path: &Path, sandbox: &Sandbox, cache: &Cache) -> R
     let wasm = std::fs::read(&wasm_path).map_err(|error| not_readable(&wasm_path, &error))?;
     let digest = digest_of(&wasm);
     let code = sandbox.compile(&wasm)?;
-    let needs = check_imports(&sandbox.imports(&code))?;
+    let imports = sandbox.imports(&code);
+    let needs = check_imports(&imports, manifest.as_ref())?;
     let compiled: Arc<Compiled> = cache.keep_code(sandbox, code, &digest)?;
     let label = wasm_path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("plugin").to_owned();
-    let description = describe(sandbox, &compiled, &label).await?;
+    let description = match compiled.describes_itself() {
+        true => describe(sandbox, &compiled, &label).await?,
+        false => describe_typed(&compiled, &label, manifest.as_ref(), &imports, &wasm)?,
+    };
     let manifest = manifest.unwrap_or_else(|| implied(&description, &needs));
     check_against_manifest(&manifest, &description, &needs)?;
     Ok(Candidate { manifest, description, digest, needs, wasm })
@@ -60,10 +64,14 @@ impl Candidate {
     }
 }
 
-/// Every import must be harmless, free, or a capability that can be granted. Returns the last kind.
-fn check_imports(imports: &[String]) -> Result<Vec<Capability>, Failure> {
+/// Every import must be harmless, free, a capability that can be granted, or one that the plugin says it does not need. Returns
+/// those that have to be granted.
+fn check_imports(imports: &[String], manifest: Option<&Manifest>) -> Result<Vec<Capability>, Failure> {
     let mut needs = Vec::new();
     for name in imports {
+        if manifest.is_some_and(|manifest| manifest.runs_without(name)) {
+            continue;
+        }
         if HARMLESS.iter().any(|prefix| name.starts_with(prefix)) {
             continue;
         }
@@ -77,7 +85,12 @@ fn check_imports(imports: &[String]) -> Result<Vec<Capability>, Failure> {
                     "PLUGIN_REFUSED",
                     format!("The component imports {name}, which no plugin is given."),
                 )
-                .suggest("Build it without what needs that: sockets, processes and threads are not there."));
+                .suggest(match name.starts_with("wasi:sockets/") {
+                    true => {
+                        "If only the runtime of its language brings that along, say so in plugin.toml: without = [\"wasi:sockets\"]"
+                    }
+                    false => "Build it without what needs that: sockets, processes and threads are not there.",
+                }));
             }
         }
     }
@@ -123,6 +136,8 @@ fn implied(description: &Description, needs: &[Capability]) -> Manifest {
         version: description.version.clone(),
         description: description.title.clone().unwrap_or_default(),
         errors: Default::default(),
+        without: Vec::new(),
+        functions: Default::default(),
         workspace: WorkspaceAsk { access, why: String::new() },
         capabilities: needs.iter().chain(declared).map(|capability| (*capability, String::new())).collect(),
     }

@@ -7,7 +7,8 @@ use serde_json::{Map, Value};
 use tokio_util::sync::CancellationToken;
 
 use super::description::{Access, Description, Icon, Role, Tool, WorkspaceAccess};
-use super::manifest::check_plugin_name;
+use super::manifest::{Manifest, check_plugin_name};
+use super::typed;
 use crate::failure::{Class, Failure};
 use crate::sandbox::bindings::tools as said;
 use crate::sandbox::exports::Visit;
@@ -24,10 +25,6 @@ const MOST_NAME: usize = 64;
 
 /// Runs `describe` in the sandbox.
 pub async fn describe(sandbox: &Sandbox, compiled: &Arc<Compiled>, label: &str) -> Result<Description, Failure> {
-    if compiled.tools.is_none() {
-        return Err(Failure::invalid(format!("{label} is not a plugin: it does not export zipfs:plugin/tools@0.1.0."))
-            .suggest("Build it with the zipfs-sdk crate, or against wit/."));
-    }
     let visit = Visit {
         sandbox,
         compiled: compiled.clone(),
@@ -37,6 +34,21 @@ pub async fn describe(sandbox: &Sandbox, compiled: &Arc<Compiled>, label: &str) 
     };
     let said = visit.describe().await?;
     check(said, compiled)
+}
+
+/// Describes a component that cannot do it itself, from the types of its functions. Nothing is run.
+pub fn describe_typed(
+    compiled: &Compiled,
+    label: &str,
+    manifest: Option<&Manifest>,
+    imports: &[String],
+    wasm: &[u8],
+) -> Result<Description, Failure> {
+    let typed = compiled.typed.as_ref().map_err(|why| {
+        Failure::invalid(format!("{label} cannot be a plugin. {why}"))
+            .suggest("Export plain functions, or zipfs:plugin/tools@0.1.0 (the zipfs-sdk crate does).")
+    })?;
+    check(typed::describe(typed, label, manifest, imports, wasm)?, compiled)
 }
 
 fn check(said: said::PluginDescription, compiled: &Compiled) -> Result<Description, Failure> {

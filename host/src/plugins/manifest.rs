@@ -19,12 +19,19 @@ pub struct Manifest {
     /// How its errors look on the wire.
     #[serde(default)]
     pub errors: Shape,
+    /// Interfaces that the component imports and never needs: the runtime of its language brings them along. A call of one ends
+    /// the call of the tool.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub without: Vec<String>,
     /// The most that any of its tools does with the workspace.
     #[serde(default)]
     pub workspace: WorkspaceAsk,
     /// Capabilities by name, each with the reason that is shown to the person who decides.
     #[serde(default)]
     pub capabilities: BTreeMap<Capability, String>,
+    /// What to say of the functions of a component that does not describe itself, by the name of the tool.
+    #[serde(default, rename = "function", skip_serializing_if = "BTreeMap::is_empty")]
+    pub functions: BTreeMap<String, FunctionNotes>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -36,12 +43,40 @@ pub struct WorkspaceAsk {
     pub why: String,
 }
 
+/// Words for a function that has none of its own, and the least it can do with.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FunctionNotes {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// What it does with the workspace, if that is less than what `[workspace]` asks for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub access: Option<WorkspaceAccess>,
+    /// What each argument means.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub arguments: BTreeMap<String, String>,
+}
+
+/// What a component may import and run without: the languages that bring it along do not start anything with it.
+const CAN_DO_WITHOUT: [&str; 2] = ["wasi:sockets", "wasi:http"];
+
 impl Manifest {
+    /// Whether the component is to run without this import, as in `wasi:sockets/tcp@0.2.0`.
+    pub fn runs_without(&self, import: &str) -> bool {
+        self.without.iter().any(|name| import.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with('/')))
+    }
+
     pub fn parse(text: &str) -> Result<Manifest, Failure> {
         let manifest: Manifest = toml::from_str(text).map_err(|error| {
             Failure::invalid(format!("plugin.toml is not valid: {}.", error.message())).suggest("Correct the file.")
         })?;
         check_plugin_name(&manifest.name)?;
+        if let Some(name) = manifest.without.iter().find(|name| !CAN_DO_WITHOUT.contains(&name.as_str())) {
+            return Err(Failure::invalid(format!("plugin.toml: `without` cannot name {name:?}."))
+                .suggest(format!("It can name {}.", CAN_DO_WITHOUT.join(" and "))));
+        }
         Ok(manifest)
     }
 }
@@ -70,5 +105,8 @@ mod tests {
         assert!(Manifest::parse(&good.replace("files", "network")).is_err());
         assert!(Manifest::parse(&format!("trusted = true\n{good}")).is_err());
         assert!(Manifest::parse(&good.replace("\"notes\"", "\"../notes\"")).is_err());
+        assert!(Manifest::parse(&format!("without = [\"wasi:sockets\"]\n{good}")).unwrap().runs_without("wasi:sockets/tcp@0.2.0"));
+        assert!(Manifest::parse(&format!("without = [\"wasi:filesystem\"]\n{good}")).is_err());
+        assert!(Manifest::parse(&format!("{good}[function.add]\nnote = \"?\"\n")).is_err());
     }
 }

@@ -11,6 +11,7 @@ pub mod manifest;
 pub mod plugin;
 pub mod registry;
 pub mod store;
+pub mod typed;
 
 pub use description::{Access, Description, Role, Tool, WorkspaceAccess};
 pub use plugin::Plugin;

@@ -4,15 +4,18 @@
 //! our own cache directory, never from a plugin's author.
 #![allow(unsafe_code)]
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::ptr::NonNull;
+use std::sync::Arc;
 
-use wasmtime::component::Component;
+use wasmtime::component::{Component, Linker};
 use wasmtime::{CustomCodeMemory, Result};
 
 use super::bindings::{archive, completions, parts, plugin, prompts, resources};
 use super::engine::Sandbox;
 use super::guest::Guest;
+use super::typed::Typed;
 use crate::failure::{Class, Failure};
 
 /// Machine code that was just made.
@@ -38,6 +41,15 @@ pub struct Compiled {
     pub completions: Option<completions::PluginCompletionsPre<Guest>>,
     pub parts: Option<parts::PluginPartsPre<Guest>>,
     pub archive: Option<archive::ArchiveDriverPre<Guest>>,
+    /// The functions of a component that has no `tools`; or why there are none that can be called.
+    pub typed: Result<Arc<Typed>, String>,
+}
+
+impl Compiled {
+    /// Whether the component speaks our contract.
+    pub fn describes_itself(&self) -> bool {
+        self.tools.is_some()
+    }
 }
 
 impl Sandbox {
@@ -81,15 +93,32 @@ impl Sandbox {
     }
 
     fn link(&self, component: Component) -> Result<Compiled> {
-        let instance = self.linker.instantiate_pre(&component)?;
+        let instance = self.linker_for(&component)?.instantiate_pre(&component)?;
+        let tools = plugin::PluginPre::new(instance.clone()).ok();
+        let typed = match &tools {
+            Some(_) => Err("It describes itself.".to_owned()),
+            None => Typed::of(&self.engine, &component, instance.clone()).map(Arc::new),
+        };
         Ok(Compiled {
-            tools: plugin::PluginPre::new(instance.clone()).ok(),
+            tools,
+            typed,
             resources: resources::PluginResourcesPre::new(instance.clone()).ok(),
             prompts: prompts::PluginPromptsPre::new(instance.clone()).ok(),
             completions: completions::PluginCompletionsPre::new(instance.clone()).ok(),
             parts: parts::PluginPartsPre::new(instance.clone()).ok(),
             archive: archive::ArchiveDriverPre::new(instance).ok(),
         })
+    }
+
+    /// What the component is linked with. Sockets are never given, but the runtimes of some languages import them whether they are
+    /// used or not; for a plugin that was admitted in spite of that, each function there ends the call.
+    fn linker_for(&self, component: &Component) -> Result<Cow<'_, Linker<Guest>>> {
+        if !component.component_type().imports(&self.engine).any(|(name, _)| name.starts_with("wasi:sockets/")) {
+            return Ok(Cow::Borrowed(&self.linker));
+        }
+        let mut linker = self.linker.clone();
+        linker.define_unknown_imports_as_traps(component)?;
+        Ok(Cow::Owned(linker))
     }
 
     /// Tells code apart that was made with other settings: part of the name of a cache file.

@@ -46,6 +46,10 @@ impl Visit<'_> {
     }
 
     pub async fn call_tool(self, name: String, arguments: String, resumed: Option<Resumption>) -> Result<Reply, Failure> {
+        if let Ok(typed) = self.compiled.typed.clone() {
+            let prepared = typed.prepare(&name, &arguments)?;
+            return self.ask(move |store, _| Box::pin(async move { typed.call(store, prepared).await })).await;
+        }
         self.ask(move |store, compiled| {
             Box::pin(async move {
                 let plugin = exported(compiled.tools.as_ref(), "tools")?.instantiate_async(&mut *store).await?;

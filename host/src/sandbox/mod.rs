@@ -17,6 +17,7 @@ pub mod limits;
 pub mod metered;
 pub mod parallel;
 pub mod run;
+pub mod typed;
 
 pub use compiled::Compiled;
 pub use engine::{Sandbox, Shape};
