@@ -95,7 +95,10 @@ pub enum Command {
     Plugin(plugin::PluginCommand),
     /// Serve MCP on standard input and output, for an agent that starts zipfs itself.
     #[command(after_help = "Example: claude mcp add zipfs -- zipfs mcp")]
-    Mcp,
+    Mcp(mcp::Args),
+    /// Serve MCP over HTTP, for many agents.
+    #[command(after_help = "Example: zipfs serve --listen 127.0.0.1:9999 --allow-local")]
+    Serve(serve::Args),
     /// Print how to connect Claude Code, Cursor and VS Code.
     #[command(after_help = "Example: zipfs connect")]
     Connect,

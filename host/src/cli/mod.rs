@@ -25,6 +25,7 @@ mod plugin;
 mod progress;
 mod prune;
 mod read;
+mod serve;
 mod sessions;
 mod size;
 mod status;
@@ -93,7 +94,8 @@ async fn run(args: &Args) -> Result<ExitCode, Failure> {
         Command::Call(command) => call::run(&console()?, command).await,
         Command::Tools(command) => tools::run(&console()?, command).await,
         Command::Plugin(command) => plugin::run(&console()?, command).await,
-        Command::Mcp => mcp::run(Config::load()?).await,
+        Command::Mcp(command) => mcp::run(Config::load()?, command).await,
+        Command::Serve(command) => serve::run(Config::load()?, command).await,
         Command::Connect => connect::run(args),
         Command::Demo => demo::run(args).await,
         Command::Completion(command) => completion::run(command),

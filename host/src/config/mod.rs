@@ -2,11 +2,15 @@
 //!
 //! Every number that bounds something is in [`settings`], with its reason. Nothing below reads the environment.
 
+mod http;
 mod paths;
+mod policy;
 mod settings;
 mod sources;
 
+pub use http::{Http, PrincipalLimits};
 pub use paths::{DataDir, WRITABLE_BY_OTHERS, check_private};
+pub use policy::{Policy, Rule};
 pub use settings::{CallLimits, CloseUnsaved, Defaults, Durability, Security, Settings, ToolNames};
 pub use sources::{Source, Sources, all_settings};
 

@@ -4,6 +4,8 @@ use std::ffi::OsString;
 
 use serde::{Deserialize, Serialize};
 
+use super::http::Http;
+use super::policy::Policy;
 use super::sources::{Source, Sources};
 use crate::failure::Failure;
 
@@ -16,6 +18,9 @@ pub struct Settings {
     pub calls: CallLimits,
     pub tool_names: ToolNames,
     pub durability: Durability,
+    /// Who may use which tool, over what the tools declare.
+    pub policy: Policy,
+    pub http: Http,
 }
 
 /// What archives and sessions may ask of the machine.
@@ -200,7 +205,9 @@ impl Settings {
         at_least("calls.handles", calls.handles.into(), 16)?;
         at_least("calls.result_bytes", calls.result_bytes, 1 << 10)?;
         at_least("calls.concurrent", calls.concurrent.into(), 1)?;
-        at_least("security.max_compression_ratio", self.security.max_compression_ratio, 1)
+        at_least("security.max_compression_ratio", self.security.max_compression_ratio, 1)?;
+        self.policy.check()?;
+        self.http.check()
     }
 }
 

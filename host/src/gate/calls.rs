@@ -1,11 +1,13 @@
 //! What arrives at the gate, and how it is turned away.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
+use super::principal::Principal;
 use crate::failure::{Failure, Shape};
-use crate::plugins::Role;
 use crate::sandbox::bindings::types::Resumption;
 use crate::sandbox::guest::{Client, Event};
 
@@ -14,6 +16,8 @@ pub struct Call {
     pub tool: String,
     pub arguments: Map<String, Value>,
     pub principal: Principal,
+    /// The one plugin that the caller's endpoint offers; `None` where it offers all.
+    pub only: Option<Arc<str>>,
     /// The answers, if the tool had asked for input.
     pub resumed: Option<Resumption>,
     pub audience: Audience,
@@ -27,20 +31,6 @@ pub struct Audience {
     pub client: Client,
 }
 
-/// Who calls.
-#[derive(Debug, Clone)]
-pub struct Principal {
-    pub name: String,
-    pub role: Role,
-}
-
-impl Principal {
-    /// The person who started this process: over standard input and output, or at the command line.
-    pub fn local() -> Principal {
-        Principal { name: "local".into(), role: Role::Admin }
-    }
-}
-
 impl Call {
     /// A call by the local user that nobody watches.
     pub fn local(tool: &str, arguments: Map<String, Value>) -> Call {
@@ -48,6 +38,7 @@ impl Call {
             tool: tool.to_owned(),
             arguments,
             principal: Principal::local(),
+            only: None,
             resumed: None,
             audience: Audience::default(),
             cancel: CancellationToken::new(),

@@ -6,22 +6,26 @@ mod authorise;
 mod calls;
 mod grant;
 mod open;
+pub mod policy;
+pub mod principal;
 mod reading;
 mod record;
+pub mod scopes;
 
 pub use answer::{Answer, Outcome, Question};
 pub use arguments::shown_schema;
-pub use calls::{Audience, Call, Principal, Refusal};
+pub use calls::{Audience, Call, Refusal};
 pub use open::Gate;
+pub use principal::{Principal, PrincipalKind};
 pub use reading::Reader;
 
 impl Gate {
     /// Calls a tool.
     pub async fn call(&self, call: Call) -> Result<Answer, Refusal> {
-        let found = self.find(&call.tool).await?;
+        let found = self.find(&call.tool, call.only.as_deref(), &call.principal).await?;
         let entry = record::begin(&call.principal, &found.tool().name, &found.plugin.description.name);
         let answer = async {
-            authorise::may_call(&call.principal, &found)?;
+            authorise::may_call(&self.config.settings.policy, &call.principal, &found, &call.arguments)?;
             let (arguments, session) = arguments::check(&found, call.arguments)?;
             let visit = self.grant(&found, session.as_deref(), call.audience, &call.cancel).await?;
             let notice = visit.notice();

@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, OnceLock, RwLock};
 
+use super::authorise;
 use super::calls::Refusal;
+use super::principal::Principal;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::plugins::bundled::BUNDLED;
@@ -63,13 +65,23 @@ impl Gate {
         }
     }
 
-    /// The tool of that name. A name that is not known may be of a plugin that was just added.
-    pub(super) async fn find(&self, name: &str) -> Result<Found, Refusal> {
-        if let Some(found) = self.registry().find(name) {
-            return Ok(found);
+    /// The tool of that name. A name that is not known may be of a plugin that was just added. What the endpoint does not offer or
+    /// the caller may not know of is as unknown as what does not exist.
+    pub(super) async fn find(&self, name: &str, only: Option<&str>, principal: &Principal) -> Result<Found, Refusal> {
+        let mut found = self.registry().find(name);
+        if found.is_none() {
+            self.refresh().await;
+            found = self.registry().find(name);
         }
-        self.refresh().await;
-        self.registry().find(name).ok_or_else(|| Refusal::UnknownTool(name.to_owned()))
+        found
+            .filter(|found| only.is_none_or(|only| found.plugin.description.name == only))
+            .filter(|found| authorise::may_know(&self.config.settings.policy, principal, found))
+            .ok_or_else(|| Refusal::UnknownTool(name.to_owned()))
+    }
+
+    /// Whether a tool belongs into the list that the caller is shown.
+    pub fn shows(&self, principal: &Principal, found: &Found) -> bool {
+        authorise::may_use(&self.config.settings.policy, principal, found)
     }
 
     /// The driver for archives, loaded now if it was not yet.

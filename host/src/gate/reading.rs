@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
-use super::calls::Principal;
 use super::open::Gate;
+use super::principal::Principal;
 use super::record;
 use crate::failure::{Class, Failure};
 use crate::plugins::Plugin;
@@ -20,6 +20,8 @@ use crate::sandbox::run::too_large;
 /// Who wants to read.
 pub struct Reader {
     pub principal: Principal,
+    /// The one plugin that the reader's endpoint offers; `None` where it offers all.
+    pub only: Option<Arc<str>>,
     pub cancel: CancellationToken,
 }
 
@@ -27,7 +29,7 @@ impl Gate {
     /// The resources of all plugins. One that fails to list its own does not keep the others from being listed.
     pub async fn list_resources(&self, reader: &Reader) -> Vec<ResourceEntry> {
         let mut all = Vec::new();
-        for plugin in self.offering(|plugin| plugin.description.has_resources).await {
+        for plugin in self.offering(reader, |plugin| plugin.description.has_resources).await {
             all.extend(self.reading(&plugin, reader, "resources/list", Visit::list_resources).await.unwrap_or_default());
         }
         all
@@ -35,7 +37,7 @@ impl Gate {
 
     pub async fn list_resource_templates(&self, reader: &Reader) -> Vec<ResourceTemplate> {
         let mut all = Vec::new();
-        for plugin in self.offering(|plugin| plugin.description.has_resources).await {
+        for plugin in self.offering(reader, |plugin| plugin.description.has_resources).await {
             all.extend(self.reading(&plugin, reader, "resources/templates/list", Visit::list_templates).await.unwrap_or_default());
         }
         all
@@ -43,7 +45,7 @@ impl Gate {
 
     /// Reads a resource from the first plugin that knows it.
     pub async fn read_resource(&self, reader: &Reader, uri: &str) -> Result<Vec<ResourceContents>, Failure> {
-        for plugin in self.offering(|plugin| plugin.description.has_resources).await {
+        for plugin in self.offering(reader, |plugin| plugin.description.has_resources).await {
             let wanted = uri.to_owned();
             match self.reading(&plugin, reader, "resources/read", |visit| visit.read_resource(wanted)).await {
                 Err(failure) if failure.class == Class::NotFound => {}
@@ -58,7 +60,7 @@ impl Gate {
 
     pub async fn list_prompts(&self, reader: &Reader) -> Vec<Prompt> {
         let mut all = Vec::new();
-        for plugin in self.offering(|plugin| plugin.description.has_prompts).await {
+        for plugin in self.offering(reader, |plugin| plugin.description.has_prompts).await {
             all.extend(self.reading(&plugin, reader, "prompts/list", Visit::list_prompts).await.unwrap_or_default());
         }
         all
@@ -66,7 +68,7 @@ impl Gate {
 
     /// Fills a prompt in. Arguments that it requires are checked here.
     pub async fn get_prompt(&self, reader: &Reader, name: &str, arguments: Vec<(String, String)>) -> Result<FilledPrompt, Failure> {
-        for plugin in self.offering(|plugin| plugin.description.has_prompts).await {
+        for plugin in self.offering(reader, |plugin| plugin.description.has_prompts).await {
             let prompts = self.reading(&plugin, reader, "prompts/list", Visit::list_prompts).await.unwrap_or_default();
             let Some(prompt) = prompts.into_iter().find(|prompt| prompt.name == name) else { continue };
             let given = |wanted: &str| arguments.iter().any(|(name, _)| name == wanted);
@@ -87,7 +89,7 @@ impl Gate {
         value: &str,
         filled_in: Vec<(String, String)>,
     ) -> Result<Proposals, Failure> {
-        for plugin in self.offering(|plugin| plugin.description.has_completions).await {
+        for plugin in self.offering(reader, |plugin| plugin.description.has_completions).await {
             let (target, name, value, filled_in) = (target.clone(), name.to_owned(), value.to_owned(), filled_in.clone());
             let asked =
                 self.reading(&plugin, reader, "completion/complete", |visit| visit.complete(target, name, value, filled_in)).await;
@@ -101,9 +103,10 @@ impl Gate {
     }
 
     /// The plugins that have something, those that were just added included.
-    async fn offering(&self, has: impl Fn(&Plugin) -> bool) -> Vec<Arc<Plugin>> {
+    async fn offering(&self, reader: &Reader, has: impl Fn(&Plugin) -> bool) -> Vec<Arc<Plugin>> {
         self.refresh().await;
-        self.registry().plugins.iter().filter(|plugin| has(plugin)).cloned().collect()
+        let is_offered = |plugin: &Plugin| reader.only.as_deref().is_none_or(|only| plugin.description.name == only);
+        self.registry().plugins.iter().filter(|plugin| is_offered(plugin) && has(plugin)).cloned().collect()
     }
 
     /// Asks one plugin, and writes down that it was asked.

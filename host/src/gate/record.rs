@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::calls::Principal;
+use super::principal::Principal;
 use crate::failure::Failure;
 
 /// A call that has begun. If it is dropped before its end, the caller went away.
@@ -16,7 +16,7 @@ pub struct Entry {
 
 /// `what` is a tool, or a method that reads.
 pub fn begin(principal: &Principal, what: &str, plugin: &str) -> Entry {
-    Entry { what: what.into(), plugin: plugin.into(), principal: principal.name.clone(), began: Instant::now(), ended: false }
+    Entry { what: what.into(), plugin: plugin.into(), principal: principal.id.to_string(), began: Instant::now(), ended: false }
 }
 
 impl Entry {

@@ -140,6 +140,8 @@ fn implied(description: &Description, needs: &[Capability]) -> Manifest {
         functions: Default::default(),
         workspace: WorkspaceAsk { access, why: String::new() },
         capabilities: needs.iter().chain(declared).map(|capability| (*capability, String::new())).collect(),
+        methods: Default::default(),
+        identity: None,
     }
 }
 

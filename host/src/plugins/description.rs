@@ -66,6 +66,22 @@ pub enum Role {
     Admin,
 }
 
+impl Role {
+    pub const ALL: [Role; 3] = [Role::Viewer, Role::Operator, Role::Admin];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Role::Viewer => "viewer",
+            Role::Operator => "operator",
+            Role::Admin => "admin",
+        }
+    }
+
+    pub fn by_name(name: &str) -> Option<Role> {
+        Role::ALL.into_iter().find(|role| role.name() == name)
+    }
+}
+
 impl Access {
     /// Whether nothing can change through the tool. It cannot be a false claim, since it is what is enforced: such a tool gets its
     /// workspace mounted read-only, and is refused whatever opens, syncs or closes sessions.

@@ -32,6 +32,19 @@ pub struct Manifest {
     /// What to say of the functions of a component that does not describe itself, by the name of the tool.
     #[serde(default, rename = "function", skip_serializing_if = "BTreeMap::is_empty")]
     pub functions: BTreeMap<String, FunctionNotes>,
+    /// Methods that the JSON-RPC endpoint answers by a tool: `"fs.readFile" = "fs.readFile"`.
+    #[serde(default)]
+    pub methods: BTreeMap<String, String>,
+    /// Who the server says it is where this plugin is served alone.
+    #[serde(default)]
+    pub identity: Option<Identity>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Identity {
+    pub name: String,
+    pub version: String,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -77,8 +90,21 @@ impl Manifest {
             return Err(Failure::invalid(format!("plugin.toml: `without` cannot name {name:?}."))
                 .suggest(format!("It can name {}.", CAN_DO_WITHOUT.join(" and "))));
         }
+        manifest.methods.keys().try_for_each(|method| check_method(method))?;
         Ok(manifest)
     }
+}
+
+/// `rpc.` is JSON-RPC's own; what MCP has must not be answered by somebody else.
+fn check_method(method: &str) -> Result<(), Failure> {
+    let fits = (1..=128).contains(&method.len())
+        && method.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.'))
+        && !method.starts_with("rpc.");
+    if fits {
+        return Ok(());
+    }
+    Err(Failure::invalid(format!("{:?} cannot be a method.", method.chars().take(80).collect::<String>()))
+        .suggest("Use letters, digits, `_`, `-` and `.`, not beginning with `rpc.`."))
 }
 
 /// Plugin names become directory names and parts of addresses.

@@ -4,18 +4,20 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use rmcp::ServerHandler;
 use rmcp::model::{
     CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CompletionInfo, ErrorCode,
-    ErrorData, GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult, ListResourceTemplatesResult,
-    ListResourcesResult, ListToolsResult, LoggingLevel, MetaObject, PaginatedRequestParams, ProtocolVersion,
-    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Reference, RequestStateCodec, ServerCapabilities,
-    ServerConfig, SetLevelRequestMethod, SetLevelRequestParams, SubscriptionFilter, Tool,
+    ErrorData, GetPromptRequestParams, GetPromptResponse, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
+    ListToolsResult, LoggingLevel, MetaObject, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
+    ReadResourceResponse, ReadResourceResult, Reference, RequestStateCodec, ServerCapabilities, ServerConfig,
+    SetLevelRequestMethod, SetLevelRequestParams, SubscriptionFilter, Tool,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use serde_json::{Map, Value, json};
 
+use super::endpoint::{Callers, Endpoint};
 use super::events::{Forwarder, Wanted};
 use super::input;
 use super::instructions::instructions;
@@ -23,7 +25,7 @@ use super::listeners::{Listeners, tell};
 use super::wire;
 use crate::failure::{Class, Failure, Shape};
 use crate::gate::{Answer, Audience, Call, Gate, Principal, Reader, Refusal};
-use crate::plugins::Registry;
+use crate::plugins::{Found, Registry};
 use crate::sandbox::bindings::completions::exports::zipfs::plugin::completions::Target;
 use crate::sandbox::guest::Client;
 
@@ -32,17 +34,24 @@ const LISTS_LIVE_MS: u64 = 60_000;
 
 const NO_LEVEL: u8 = u8::MAX;
 
-/// Serves one endpoint. Cheap to clone.
-#[derive(Clone)]
-pub struct Handler(Arc<State>);
+/// How often the plugins are looked at. A look is one `stat`.
+const WATCH: Duration = Duration::from_millis(500);
 
-struct State {
+/// Serves one endpoint. Cheap to clone; a clone serves the same client.
+#[derive(Clone)]
+pub struct Handler {
+    shared: Arc<Shared>,
+    /// What `logging/setLevel` asked for, in older revisions: a matter of one client.
+    level: Arc<AtomicU8>,
+}
+
+/// What all clients of an endpoint share.
+struct Shared {
     gate: Arc<Gate>,
+    endpoint: Endpoint,
     listeners: Listeners,
     /// Seals what tools want to remember between questions. The key lives as long as the process.
     codec: RequestStateCodec,
-    /// What `logging/setLevel` asked for, in older revisions.
-    level: AtomicU8,
     /// The registry that clients know of.
     announced: Mutex<Arc<Registry>>,
     /// What is answered often and changes rarely, made once for each registry.
@@ -52,39 +61,59 @@ struct State {
 #[derive(Clone)]
 struct Shown {
     registry: Arc<Registry>,
-    tools: Arc<Vec<Tool>>,
+    tools: Arc<Vec<(Found, Tool)>>,
     info: Arc<ServerConfig>,
 }
 
 impl Handler {
-    pub fn new(gate: Arc<Gate>) -> Handler {
+    pub fn new(gate: Arc<Gate>, endpoint: Endpoint) -> Handler {
         let mut key = uuid::Uuid::new_v4().into_bytes().to_vec();
         key.extend(uuid::Uuid::new_v4().into_bytes());
-        Handler(Arc::new(State {
+        let shared = Shared {
             announced: Mutex::new(gate.registry()),
             gate,
+            endpoint,
             listeners: Listeners::default(),
             codec: RequestStateCodec::new(key),
-            level: AtomicU8::new(NO_LEVEL),
             shown: Mutex::new(None),
-        }))
+        };
+        Handler { shared: Arc::new(shared), level: Arc::new(AtomicU8::new(NO_LEVEL)) }
+    }
+
+    /// The same endpoint for one more client.
+    pub fn for_another_client(&self) -> Handler {
+        Handler { shared: self.shared.clone(), level: Arc::new(AtomicU8::new(NO_LEVEL)) }
+    }
+
+    /// Looks after the plugins from now on, for as long as the process lives.
+    pub fn watch(&self) {
+        let watched = self.clone();
+        tokio::spawn(async move {
+            let mut tick = tokio::time::interval(WATCH);
+            loop {
+                tick.tick().await;
+                watched.announce_changes().await;
+            }
+        });
     }
 
     /// Looks whether plugins came or went, and tells the clients.
     pub async fn announce_changes(&self) {
-        self.0.gate.refresh().await;
-        let registry = self.0.gate.registry();
+        self.shared.gate.refresh().await;
+        let registry = self.shared.gate.registry();
         // Somebody else may have noticed the change first; what counts is what was announced.
-        let before =
-            std::mem::replace(&mut *self.0.announced.lock().unwrap_or_else(|poisoned| poisoned.into_inner()), registry.clone());
+        let before = std::mem::replace(
+            &mut *self.shared.announced.lock().unwrap_or_else(|poisoned| poisoned.into_inner()),
+            registry.clone(),
+        );
         if !Arc::ptr_eq(&before, &registry) {
-            self.0.listeners.announce().await;
+            self.shared.listeners.announce().await;
         }
     }
 
     fn shown(&self) -> Shown {
-        let registry = self.0.gate.registry();
-        let mut kept = self.0.shown.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let registry = self.shared.gate.registry();
+        let mut kept = self.shared.shown.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         match &*kept {
             Some(shown) if Arc::ptr_eq(&shown.registry, &registry) => shown.clone(),
             _ => kept.insert(self.show(registry)).clone(),
@@ -92,8 +121,9 @@ impl Handler {
     }
 
     fn show(&self, registry: Arc<Registry>) -> Shown {
-        let names = self.0.gate.config.settings.tool_names;
-        let tools = registry.tools().map(|(portable, found)| wire::tool(portable, found, names)).collect();
+        let names = self.shared.endpoint.names(self.shared.gate.config.settings.tool_names);
+        let offered = registry.tools().filter(|(_, found)| self.shared.endpoint.offers(&found.plugin));
+        let tools = offered.map(|(portable, found)| (found.clone(), wire::tool(portable, found, names))).collect();
         let capabilities = ServerCapabilities::builder()
             .enable_tools()
             .enable_tool_list_changed()
@@ -104,7 +134,10 @@ impl Handler {
             .enable_completions()
             .enable_logging()
             .build();
-        let info = ServerConfig::new(capabilities).with_server_info(identity()).with_instructions(instructions(&registry));
+        let endpoint = &self.shared.endpoint;
+        let info = ServerConfig::new(capabilities)
+            .with_server_info(endpoint.identity(&registry))
+            .with_instructions(instructions(&registry, endpoint));
         Shown { registry, tools: Arc::new(tools), info: Arc::new(info) }
     }
 
@@ -114,13 +147,14 @@ impl Handler {
         request: CallToolRequestParams,
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        let principal = self.principal(context)?;
         let client = client_of(context);
         let modern = is_modern(context);
         let tool = request.name.to_string();
         let arguments = request.arguments.unwrap_or_default();
-        // An answer given for one call is no answer for another.
-        let about = format!("{tool} {}", json!(arguments));
-        let mut resumed = input::resumption(&self.0.codec, &about, request.input_responses, request.request_state)
+        // An answer given for one call is no answer for another, nor for another caller's.
+        let about = format!("{} {tool} {}", principal.id, json!(arguments));
+        let mut resumed = input::resumption(&self.shared.codec, &about, request.input_responses, request.request_state)
             .map_err(|why| ErrorData::invalid_params(why, None))?;
         let (events, forwarder) = Forwarder::start(&context.peer, self.wanted(context));
         let mut rounds = 0;
@@ -128,12 +162,13 @@ impl Handler {
             let call = Call {
                 tool: tool.clone(),
                 arguments: arguments.clone(),
-                principal: Principal::local(),
+                principal: principal.clone(),
+                only: self.shared.endpoint.only.clone(),
                 resumed: resumed.take(),
                 audience: Audience { events: events.clone(), client: client.clone() },
                 cancel: context.ct.clone(),
             };
-            let question = match self.0.gate.call(call).await {
+            let question = match self.shared.gate.call(call).await {
                 Ok(Answer::Complete(outcome)) => break Ok(wire::outcome(outcome).into()),
                 Err(Refusal::UnknownTool(name)) => {
                     break Err(ErrorData::invalid_params(format!("Unknown tool: {name}"), None));
@@ -145,7 +180,7 @@ impl Handler {
             let asked = match input::check_abilities(&question, &client) {
                 Err(failure) => Err(failure),
                 Ok(()) if rounds > input::MOST_ROUNDS => Err(Failure::limit("The tool asks without end.")),
-                Ok(()) if modern => match input::as_result(&self.0.codec, &about, question) {
+                Ok(()) if modern => match input::as_result(&self.shared.codec, &about, question) {
                     Ok(result) => break Ok(result.into()),
                     Err(failure) => Err(failure),
                 },
@@ -167,9 +202,33 @@ impl Handler {
         let log = match is_modern(context) {
             // Only a request that asks for messages gets them.
             true => context.meta.log_level(),
-            false => level_from(self.0.level.load(Ordering::Relaxed)),
+            false => level_from(self.level.load(Ordering::Relaxed)),
         };
         Wanted { progress: context.meta.get_progress_token(), log }
+    }
+
+    /// Who sent this request.
+    fn principal(&self, context: &RequestContext<RoleServer>) -> Result<Principal, ErrorData> {
+        if self.shared.endpoint.callers == Callers::Local {
+            return Ok(Principal::local());
+        }
+        let carried = context.extensions.get::<hyper::http::request::Parts>();
+        let principal = carried.and_then(|parts| parts.extensions.get::<Principal>());
+        principal.cloned().ok_or_else(|| ErrorData::internal_error("The request does not say who sent it.", None))
+    }
+
+    fn reader(&self, context: &RequestContext<RoleServer>) -> Result<Reader, ErrorData> {
+        let (principal, only) = (self.principal(context)?, self.shared.endpoint.only.clone());
+        Ok(Reader { principal, only, cancel: context.ct.clone() })
+    }
+
+    /// Who answered, on every result of the stateless revision.
+    fn stamp(&self, context: &RequestContext<RoleServer>) -> Option<MetaObject> {
+        is_modern(context).then(|| {
+            let mut meta = Map::new();
+            meta.insert("io.modelcontextprotocol/serverInfo".into(), json!(self.shown().info.server_info));
+            MetaObject(meta)
+        })
     }
 }
 
@@ -180,8 +239,12 @@ impl ServerHandler for Handler {
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
         let shown = self.shown();
-        let found = shown.registry.find(name)?;
-        Some(wire::tool(&found.tool().portable_name(), &found, self.0.gate.config.settings.tool_names))
+        let found = shown.registry.find(name).filter(|found| self.shared.endpoint.offers(&found.plugin))?;
+        Some(wire::tool(
+            &found.tool().portable_name(),
+            &found,
+            self.shared.endpoint.names(self.shared.gate.config.settings.tool_names),
+        ))
     }
 
     async fn list_tools(
@@ -189,11 +252,16 @@ impl ServerHandler for Handler {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        self.0.gate.refresh().await;
-        let mut result = ListToolsResult::with_all_items((*self.shown().tools).clone())
+        self.shared.gate.refresh().await;
+        let principal = self.principal(&context)?;
+        let shown = self.shown();
+        let usable = shown.tools.iter().filter(|(found, _)| self.shared.gate.shows(&principal, found));
+        // What one caller may use must not be handed to another by something in between.
+        let scope = if principal.is_remote() { CacheScope::Private } else { CacheScope::Public };
+        let mut result = ListToolsResult::with_all_items(usable.map(|(_, tool)| tool.clone()).collect())
             .with_ttl_ms(LISTS_LIVE_MS)
-            .with_cache_scope(CacheScope::Public);
-        result.meta = stamp(&context);
+            .with_cache_scope(scope);
+        result.meta = self.stamp(&context);
         Ok(result)
     }
 
@@ -204,7 +272,7 @@ impl ServerHandler for Handler {
     ) -> Result<CallToolResponse, ErrorData> {
         let mut response = self.run(request, &context).await?;
         if let CallToolResponse::Complete(result) = &mut response {
-            result.meta = stamp(&context);
+            result.meta = self.stamp(&context);
         }
         Ok(response)
     }
@@ -214,9 +282,9 @@ impl ServerHandler for Handler {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourcesResult, ErrorData> {
-        let entries = self.0.gate.list_resources(&reader(&context)).await;
+        let entries = self.shared.gate.list_resources(&self.reader(&context)?).await;
         let mut result = ListResourcesResult::with_all_items(entries.into_iter().map(wire::resource).collect());
-        result.meta = stamp(&context);
+        result.meta = self.stamp(&context);
         Ok(result)
     }
 
@@ -225,9 +293,9 @@ impl ServerHandler for Handler {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListResourceTemplatesResult, ErrorData> {
-        let templates = self.0.gate.list_resource_templates(&reader(&context)).await;
+        let templates = self.shared.gate.list_resource_templates(&self.reader(&context)?).await;
         let mut result = ListResourceTemplatesResult::with_all_items(templates.into_iter().map(wire::resource_template).collect());
-        result.meta = stamp(&context);
+        result.meta = self.stamp(&context);
         Ok(result)
     }
 
@@ -236,10 +304,10 @@ impl ServerHandler for Handler {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        match self.0.gate.read_resource(&reader(&context), &request.uri).await {
+        match self.shared.gate.read_resource(&self.reader(&context)?, &request.uri).await {
             Ok(contents) => {
                 let mut result = ReadResourceResult::new(contents.into_iter().map(wire::resource_contents).collect());
-                result.meta = stamp(&context);
+                result.meta = self.stamp(&context);
                 Ok(result.into())
             }
             Err(failure) if failure.class == Class::NotFound => {
@@ -254,9 +322,9 @@ impl ServerHandler for Handler {
         _: Option<PaginatedRequestParams>,
         context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let prompts = self.0.gate.list_prompts(&reader(&context)).await;
+        let prompts = self.shared.gate.list_prompts(&self.reader(&context)?).await;
         let mut result = ListPromptsResult::with_all_items(prompts.into_iter().map(wire::prompt).collect());
-        result.meta = stamp(&context);
+        result.meta = self.stamp(&context);
         Ok(result)
     }
 
@@ -266,9 +334,10 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let arguments = request.arguments.unwrap_or_default().into_iter().map(|(name, value)| (name, as_text(value))).collect();
-        let filled = self.0.gate.get_prompt(&reader(&context), &request.name, arguments).await.map_err(protocol_error)?;
+        let filled =
+            self.shared.gate.get_prompt(&self.reader(&context)?, &request.name, arguments).await.map_err(protocol_error)?;
         let mut result = wire::filled_prompt(filled);
-        result.meta = stamp(&context);
+        result.meta = self.stamp(&context);
         Ok(result.into())
     }
 
@@ -284,9 +353,9 @@ impl ServerHandler for Handler {
         };
         let filled_in = request.context.and_then(|context| context.arguments).unwrap_or_default().into_iter().collect();
         let proposals = self
-            .0
+            .shared
             .gate
-            .complete(&reader(&context), target, &request.argument.name, &request.argument.value, filled_in)
+            .complete(&self.reader(&context)?, target, &request.argument.name, &request.argument.value, filled_in)
             .await
             .map_err(protocol_error)?;
         let mut completion = CompletionInfo::default();
@@ -294,7 +363,7 @@ impl ServerHandler for Handler {
         completion.total = proposals.total;
         completion.has_more = Some(proposals.has_more);
         let mut result = CompleteResult::new(completion);
-        result.meta = stamp(&context);
+        result.meta = self.stamp(&context);
         Ok(result)
     }
 
@@ -302,7 +371,7 @@ impl ServerHandler for Handler {
         if is_modern(&context) {
             return Err(ErrorData::method_not_found::<SetLevelRequestMethod>());
         }
-        self.0.level.store(request.level as u8, Ordering::Relaxed);
+        self.level.store(request.level as u8, Ordering::Relaxed);
         Ok(())
     }
 
@@ -314,11 +383,11 @@ impl ServerHandler for Handler {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let before = self.0.gate.registry();
-        self.0.listeners.add_sink(context.sink().clone());
+        let before = self.shared.gate.registry();
+        self.shared.listeners.add_sink(context.sink().clone());
         // The client was told that it listens before we did; what changed in between is told now.
-        self.0.gate.refresh().await;
-        if !Arc::ptr_eq(&before, &self.0.gate.registry()) {
+        self.shared.gate.refresh().await;
+        if !Arc::ptr_eq(&before, &self.shared.gate.registry()) {
             tell(context.sink()).await;
         }
         context.cancelled().await;
@@ -326,27 +395,8 @@ impl ServerHandler for Handler {
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        self.0.listeners.add_peer(context.peer);
+        self.shared.listeners.add_peer(context.peer);
     }
-}
-
-fn reader(context: &RequestContext<RoleServer>) -> Reader {
-    Reader { principal: Principal::local(), cancel: context.ct.clone() }
-}
-
-pub fn identity() -> Implementation {
-    let mut identity = Implementation::new("zipfs", env!("CARGO_PKG_VERSION"));
-    identity.title = Some("zipfs".into());
-    identity
-}
-
-/// Who answered, on every result of the stateless revision.
-fn stamp(context: &RequestContext<RoleServer>) -> Option<MetaObject> {
-    is_modern(context).then(|| {
-        let mut meta = Map::new();
-        meta.insert("io.modelcontextprotocol/serverInfo".into(), json!(identity()));
-        MetaObject(meta)
-    })
 }
 
 fn is_modern(context: &RequestContext<RoleServer>) -> bool {

@@ -1,7 +1,9 @@
 //! How agents reach us: MCP, through rmcp. Only this room knows the protocol.
 
+pub mod endpoint;
 mod events;
 mod handler;
+pub mod http;
 mod input;
 mod instructions;
 mod listeners;

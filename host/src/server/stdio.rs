@@ -1,31 +1,22 @@
 //! One client over standard input and output. Nothing but the protocol is ever written to standard output.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use rmcp::ServiceExt;
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::endpoint::Endpoint;
 use super::handler::Handler;
 use crate::failure::Failure;
 use crate::gate::Gate;
 
-/// How often the plugins are looked at. A look is one `stat`.
-const WATCH: Duration = Duration::from_millis(500);
-
 /// Serves until the client closes the stream or the process is told to stop.
-pub async fn serve_stdio(gate: Arc<Gate>) -> Result<(), Failure> {
+pub async fn serve_stdio(gate: Arc<Gate>, endpoint: Endpoint) -> Result<(), Failure> {
     let failed = |error: &dyn std::fmt::Display| Failure::internal(format!("The server stopped: {error}."));
     let mut terminate = signal(SignalKind::terminate()).map_err(|error| failed(&error))?;
-    let handler = Handler::new(gate);
-    let watched = handler.clone();
-    tokio::spawn(async move {
-        let mut tick = tokio::time::interval(WATCH);
-        loop {
-            tick.tick().await;
-            watched.announce_changes().await;
-        }
-    });
+    endpoint.check(&gate.registry())?;
+    let handler = Handler::new(gate, endpoint);
+    handler.watch();
     let serving = async {
         let running = handler.serve(rmcp::transport::stdio_pipes()).await;
         match running {

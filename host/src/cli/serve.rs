@@ -1,0 +1,38 @@
+//! `zipfs serve`.
+
+use std::net::SocketAddr;
+
+use super::output::{print, remark};
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::gate::Gate;
+use crate::sandbox::Shape;
+use crate::server::http::{Serving, serve_http};
+
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Address and port. Port 0 takes any that is free.
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:9999")]
+    pub listen: SocketAddr,
+    /// Serve one plugin, under its own name and with its own names of tools.
+    #[arg(long, value_name = "PLUGIN")]
+    pub only: Option<String>,
+    /// Take whoever reaches the port without a token for the local user, who may do everything. Only on a loopback address.
+    #[arg(long)]
+    pub allow_local: bool,
+}
+
+pub async fn run(config: Config, args: &Args) -> Result<(), Failure> {
+    let gate = Gate::open(config, Shape::Server).await?;
+    if args.allow_local {
+        remark(
+            "WARNING: --allow-local: every program and every user of this machine can do through this port what you can do, \
+             without a token.",
+        );
+    }
+    let serving = Serving { listen: args.listen, only: args.only.clone(), allow_local: args.allow_local };
+    serve_http(gate, serving, |address| {
+        let _ = print(&format!("zipfs serves on http://{address}\n"));
+    })
+    .await
+}
