@@ -5,7 +5,7 @@
 mod errors;
 mod kill;
 mod limits;
-mod places;
+pub mod places;
 mod power;
 mod scene;
 mod stepper;

@@ -26,6 +26,7 @@
 //! | The source is read once | `status::an_archive_is_opened_once_to_be_read` |
 
 mod attributes;
+mod audit;
 mod cli;
 mod concurrent;
 mod demo;

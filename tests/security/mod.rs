@@ -2,5 +2,6 @@
 
 mod admission;
 mod archives;
+mod audit;
 mod hostile;
 mod paths;

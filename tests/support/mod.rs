@@ -1,6 +1,7 @@
 //! The nouns that tests are written with: a server and an archive.
 
 mod archive;
+mod audit;
 mod cli;
 mod guests;
 mod process;
@@ -10,6 +11,7 @@ mod server;
 mod terminal;
 
 pub use archive::{Archive, zip};
+pub use audit::Audited;
 pub use cli::Zipfs;
 pub use guests::guest;
 pub use process::Process;

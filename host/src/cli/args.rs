@@ -93,6 +93,9 @@ pub enum Command {
     /// Add, list and remove plugins.
     #[command(subcommand, after_help = "Example: zipfs plugin add ./notes.wasm")]
     Plugin(plugin::PluginCommand),
+    /// Look at the audit log, check it, or take it elsewhere.
+    #[command(subcommand, after_help = "Example: zipfs audit verify")]
+    Audit(audit::AuditCommand),
     /// Serve MCP on standard input and output, for an agent that starts zipfs itself.
     #[command(after_help = "Example: claude mcp add zipfs -- zipfs mcp")]
     Mcp(mcp::Args),

@@ -83,7 +83,7 @@ async fn propose(line: &Line<'_>) -> Option<Vec<Proposal>> {
         ("call" | "tools", []) => tools().await,
         ("plugin remove", []) => plugins().await,
         ("" | "help", []) => subcommands(line.root),
-        ("plugin", []) => subcommands(line.command),
+        ("plugin" | "audit", []) => subcommands(line.command),
         ("completion", []) => line.command.get_positionals().next().map(choices).unwrap_or_default(),
         _ => Vec::new(),
     };

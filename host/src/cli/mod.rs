@@ -1,6 +1,7 @@
 //! What a person types. A command turns it into calls at the gate and shows the answer; none goes round the gate.
 
 mod args;
+mod audit;
 mod call;
 mod close;
 mod columns;
@@ -96,6 +97,7 @@ async fn run(args: &Args) -> Result<ExitCode, Failure> {
         Command::Plugin(command) => plugin::run(&console()?, command).await,
         Command::Mcp(command) => mcp::run(Config::load()?, command).await,
         Command::Serve(command) => serve::run(Config::load()?, command).await,
+        Command::Audit(command) => audit::run(&console()?, command).await,
         Command::Connect => connect::run(args),
         Command::Demo => demo::run(args).await,
         Command::Completion(command) => completion::run(command),

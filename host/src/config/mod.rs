@@ -3,12 +3,14 @@
 //! Every number that bounds something is in [`settings`], with its reason. Nothing below reads the environment.
 
 mod http;
+mod auditing;
 mod paths;
 mod policy;
 mod settings;
 mod sources;
 
 pub use http::{Http, PrincipalLimits};
+pub use auditing::{Audit, Flush, OnFailure, Paths};
 pub use paths::{DataDir, WRITABLE_BY_OTHERS, check_private};
 pub use policy::{Policy, Rule};
 pub use settings::{CallLimits, CloseUnsaved, Defaults, Durability, Security, Settings, ToolNames};
@@ -52,6 +54,11 @@ impl Config {
     /// A configuration that nobody wrote.
     pub fn with(data: DataDir, settings: Settings) -> Config {
         Config { data, settings, sources: Sources::default() }
+    }
+
+    /// Where the audit log is.
+    pub fn audit_directory(&self) -> std::path::PathBuf {
+        self.settings.audit.directory.clone().unwrap_or_else(|| self.data.audit())
     }
 
     /// The option that goes over file and environment.

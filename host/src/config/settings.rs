@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::http::Http;
 use super::policy::Policy;
+use super::auditing::Audit;
 use super::sources::{Source, Sources};
 use crate::failure::Failure;
 
@@ -21,6 +22,7 @@ pub struct Settings {
     /// Who may use which tool, over what the tools declare.
     pub policy: Policy,
     pub http: Http,
+    pub audit: Audit,
 }
 
 /// What archives and sessions may ask of the machine.
@@ -206,6 +208,9 @@ impl Settings {
         at_least("calls.result_bytes", calls.result_bytes, 1 << 10)?;
         at_least("calls.concurrent", calls.concurrent.into(), 1)?;
         at_least("security.max_compression_ratio", self.security.max_compression_ratio, 1)?;
+        // Two lines at least.
+        at_least("audit.max_file_bytes", self.audit.max_file_bytes, 16 << 10)?;
+        at_least("audit.keep_files", self.audit.keep_files.into(), 1)?;
         self.policy.check()?;
         self.http.check()
     }

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
 
+use super::origin::{Origin, Transport};
 use super::principal::Principal;
 use crate::failure::{Failure, Shape};
 use crate::sandbox::bindings::types::Resumption;
@@ -18,6 +19,7 @@ pub struct Call {
     pub principal: Principal,
     /// The one plugin that the caller's endpoint offers; `None` where it offers all.
     pub only: Option<Arc<str>>,
+    pub origin: Origin,
     /// The answers, if the tool had asked for input.
     pub resumed: Option<Resumption>,
     pub audience: Audience,
@@ -39,6 +41,7 @@ impl Call {
             arguments,
             principal: Principal::local(),
             only: None,
+            origin: Origin::new(Transport::Cli),
             resumed: None,
             audience: Audience::default(),
             cancel: CancellationToken::new(),
@@ -56,6 +59,11 @@ pub enum Refusal {
 }
 
 impl Refusal {
+    /// A failure that is of no plugin.
+    pub fn plain(failure: Failure) -> Refusal {
+        Refusal::Failed { failure, shape: Shape::default() }
+    }
+
     /// The failure, whatever it is of.
     pub fn into_failure(self) -> Failure {
         match self {

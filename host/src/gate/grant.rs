@@ -72,6 +72,7 @@ impl Gate {
             crew,
             client: audience.client,
             label,
+            timings: Default::default(),
         };
         Ok(Visit { sandbox: &self.sandbox, compiled, context, limits, cancel })
     }

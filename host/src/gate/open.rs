@@ -5,7 +5,8 @@ use std::sync::{Arc, OnceLock, RwLock};
 use super::authorise;
 use super::calls::Refusal;
 use super::principal::Principal;
-use crate::config::Config;
+use crate::audit::Log;
+use crate::config::{Config, WRITABLE_BY_OTHERS, check_private};
 use crate::failure::Failure;
 use crate::plugins::bundled::BUNDLED;
 use crate::plugins::store::{Cache, Store};
@@ -21,6 +22,7 @@ pub struct Gate {
     pub sandbox: Arc<Sandbox>,
     pub store: Store,
     pub cache: Cache,
+    pub audit: Arc<Log>,
     registry: RwLock<Arc<Registry>>,
     pub(super) sessions: Arc<SessionHost>,
 }
@@ -30,6 +32,8 @@ impl Gate {
     pub async fn open(config: Config, shape: Shape) -> Result<Arc<Gate>, Failure> {
         config.data.secure()?;
         let config = Arc::new(config);
+        let audit = Log::new(config.audit_directory(), config.settings.audit.clone());
+        check_private(audit.directory(), WRITABLE_BY_OTHERS)?;
         let sandbox = Sandbox::new(shape, &config.settings.calls)
             .map_err(|error| Failure::internal(format!("The sandbox cannot be made: {error:#}.")))?;
         let sandbox = Arc::new(sandbox);
@@ -38,7 +42,7 @@ impl Gate {
         let settings = Arc::new(config.settings.clone());
         let workspaces = Arc::new(Workspaces::open_ambient(&config.data.workspaces(), settings)?);
         let sessions = Arc::new(SessionHost { workspaces, driver: driver_on_demand(sandbox.clone(), cache.clone()) });
-        Ok(Arc::new(Gate { config, sandbox, store, cache, registry: RwLock::new(Arc::new(registry)), sessions }))
+        Ok(Arc::new(Gate { config, sandbox, store, cache, audit, registry: RwLock::new(Arc::new(registry)), sessions }))
     }
 
     pub fn registry(&self) -> Arc<Registry> {

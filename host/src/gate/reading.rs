@@ -5,8 +5,8 @@ use std::sync::Arc;
 use tokio_util::sync::CancellationToken;
 
 use super::open::Gate;
+use super::origin::Origin;
 use super::principal::Principal;
-use super::record;
 use crate::failure::{Class, Failure};
 use crate::plugins::Plugin;
 use crate::sandbox::bindings::completions::exports::zipfs::plugin::completions::{Proposals, Target};
@@ -22,6 +22,7 @@ pub struct Reader {
     pub principal: Principal,
     /// The one plugin that the reader's endpoint offers; `None` where it offers all.
     pub only: Option<Arc<str>>,
+    pub origin: Origin,
     pub cancel: CancellationToken,
 }
 
@@ -120,7 +121,8 @@ impl Gate {
     where
         W: Future<Output = Result<T, Failure>>,
     {
-        let entry = record::begin(&reader.principal, method, &plugin.description.name);
+        let mut entry = self.record(&reader.principal, &reader.origin, "read", method)?;
+        entry.of_plugin(plugin);
         let read = async {
             let visit = Visit {
                 sandbox: &self.sandbox,
@@ -129,11 +131,11 @@ impl Gate {
                 limits: Limits::of_call(&self.config.settings.calls, false),
                 cancel: &reader.cancel,
             };
+            entry.watch(&visit);
             ask(visit).await
         }
         .await;
-        entry.end(read.as_ref().map(|_| "ok"));
-        read
+        entry.end_read(read)
     }
 
     fn fitting(&self, contents: Vec<ResourceContents>) -> Result<Vec<ResourceContents>, Failure> {

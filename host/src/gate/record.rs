@@ -1,40 +1,225 @@
-//! One line for each call, whatever became of it.
+//! One line for each call, whatever became of it: begun before anything else happens, ended by an answer, a refusal, or by being
+//! dropped because the caller went away.
 
+use std::io;
+use std::sync::Arc;
 use std::time::Instant;
 
-use super::principal::Principal;
-use crate::failure::Failure;
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
 
-/// A call that has begun. If it is dropped before its end, the caller went away.
+use super::answer::{Answer, Outcome};
+use super::calls::Refusal;
+use super::effects::{self, Before};
+use super::named;
+use super::open::Gate;
+use super::origin::Origin;
+use super::principal::Principal;
+use crate::audit::{Line, Log, Owed, digest, hex};
+use crate::config::Paths;
+use crate::failure::Failure;
+use crate::plugins::Found;
+use crate::sandbox::bindings::types::{Content, ResourceBody};
+use crate::sandbox::exports::Visit;
+use crate::sandbox::timings::Timings;
+
+/// A call that has begun.
 pub struct Entry {
-    what: String,
-    plugin: String,
-    principal: String,
+    log: Arc<Log>,
+    line: Line,
     began: Instant,
+    timings: Arc<Timings>,
+    before: Option<Before>,
     ended: bool,
+    /// Held until the line is written.
+    _owed: Owed,
 }
 
-/// `what` is a tool, or a method that reads.
-pub fn begin(principal: &Principal, what: &str, plugin: &str) -> Entry {
-    Entry { what: what.into(), plugin: plugin.into(), principal: principal.id.to_string(), began: Instant::now(), ended: false }
+/// Names that a caller made up are cut: they are its text, and it may make it long.
+const MOST_NAME: usize = 128;
+
+/// The same for one path.
+const MOST_PATH: usize = 256;
+
+impl Gate {
+    /// Begins the record of a call. Fails if it could not be ended, before anything has happened.
+    pub(super) fn record(&self, principal: &Principal, origin: &Origin, kind: &'static str, what: &str) -> Result<Entry, Failure> {
+        let _owed = self.audit.admit()?;
+        let line = Line {
+            timestamp: jiff::Timestamp::now().to_string(),
+            kind,
+            request_id: origin.request.to_string(),
+            round: origin.round,
+            principal: cut(&principal.id, MOST_NAME),
+            role: Some(principal.role.name()),
+            transport: origin.transport.name(),
+            trace_id: origin.trace.map(|trace| hex(&trace.trace)),
+            tool_name: cut(what, MOST_NAME),
+            ..Line::default()
+        };
+        let (log, timings) = (self.audit.clone(), Arc::default());
+        Ok(Entry { log, line, began: Instant::now(), timings, before: None, ended: false, _owed })
+    }
+
+    /// Writes down a call that was turned away before it came to the gate: its wire was wrong, or its caller unknown.
+    pub fn record_refused(&self, principal: &Principal, origin: &Origin, tool: &str, failure: &Failure) -> Result<(), Failure> {
+        self.record(principal, origin, "call", tool)?.close(&failure.code, None)
+    }
 }
 
 impl Entry {
-    pub fn end(mut self, outcome: Result<&str, &Failure>) {
-        self.write(outcome.unwrap_or_else(|failure| &failure.code));
-        self.ended = true;
+    /// Of what the caller sent only the hash is kept.
+    pub fn with_arguments(mut self, arguments: &Map<String, Value>) -> Entry {
+        let mut hasher = Hasher(Sha256::new());
+        let _ = serde_json::to_writer(&mut hasher, arguments);
+        self.line.parameters_hash = Some(hex(&hasher.0.finalize()));
+        self
     }
 
-    fn write(&self, outcome: &str) {
-        let micros = self.began.elapsed().as_micros() as u64;
-        tracing::info!(target: "zipfs::call", what = self.what, plugin = self.plugin, principal = self.principal, outcome, micros);
+    /// The tool was found.
+    pub fn concerns(&mut self, found: &Found, arguments: &Map<String, Value>) {
+        self.line.tool_name.clone_from(&found.tool().name);
+        self.of_plugin(&found.plugin);
+        let mut paths = named::paths(&found.tool().input_schema, arguments);
+        paths.truncate(effects::MOST);
+        self.line.paths = paths;
+    }
+
+    pub fn of_plugin(&mut self, plugin: &crate::plugins::Plugin) {
+        self.line.plugin = Some(plugin.description.name.clone());
+        self.line.component = Some(plugin.digest.clone());
+    }
+
+    /// The call is about to run.
+    pub fn watch(&mut self, visit: &Visit<'_>) {
+        self.timings = visit.context.timings.clone();
+        self.line.session = visit.context.workspace.as_ref().map(|workspace| workspace.metadata.id.clone());
+        if let Some(mount) = visit.context.mount.as_ref().filter(|mount| mount.allowance.is_some()) {
+            self.before = Before::look(&mount.dir, &self.line.paths);
+        }
+    }
+
+    /// Ends a call. An answer that cannot be written down is not given.
+    pub fn end(mut self, answer: Result<Answer, Failure>) -> Result<Answer, Failure> {
+        let result = match &answer {
+            Ok(Answer::Complete(outcome)) => {
+                self.opened(outcome);
+                Some(hash_of(outcome))
+            }
+            Ok(Answer::InputRequired(_)) => None,
+            Err(failure) => Some(digest(failure.message.as_bytes())),
+        };
+        let outcome = match &answer {
+            Ok(answer) => answer.kind().to_owned(),
+            Err(failure) => failure.code.to_string(),
+        };
+        self.close(&outcome, result)?;
+        answer
+    }
+
+    /// Ends the record of a tool that there is not.
+    pub fn end_unknown(self, refusal: Refusal) -> Refusal {
+        match self.close("UNKNOWN_TOOL", None) {
+            Ok(()) => refusal,
+            Err(failure) => Refusal::plain(failure),
+        }
+    }
+
+    /// Ends a read.
+    pub fn end_read<T>(self, read: Result<T, Failure>) -> Result<T, Failure> {
+        let outcome = read.as_ref().err().map_or("ok".into(), |failure| failure.code.clone());
+        self.close(&outcome, None)?;
+        read
+    }
+
+    /// A call without a session may have made one.
+    fn opened(&mut self, outcome: &Outcome) {
+        if self.line.session.is_none() {
+            let made = outcome.structured.as_ref().and_then(|result| result["session_id"].as_str());
+            self.line.session = made.map(|id| cut(id, MOST_NAME));
+        }
+    }
+
+    fn close(mut self, outcome: &str, result: Option<String>) -> Result<(), Failure> {
+        self.line.result_hash = result;
+        self.write(outcome)
+    }
+
+    fn write(&mut self, outcome: &str) -> Result<(), Failure> {
+        self.ended = true;
+        let ended = Instant::now();
+        let spent = self.timings.spent(ended);
+        let micros = |duration: std::time::Duration| duration.as_micros() as u64;
+        let style = self.log.settings().paths;
+        let shown = |path: &str| match style {
+            Paths::Plain => cut(path, MOST_PATH),
+            Paths::Hashed => digest(path.as_bytes()),
+        };
+        self.line.effects = self.before.take().map(|before| before.changes(shown)).unwrap_or_default();
+        for path in &mut self.line.paths {
+            *path = shown(path);
+        }
+        self.line.outcome = cut(outcome, MOST_NAME);
+        self.line.duration_us = Some(micros(ended - self.began));
+        self.line.queue_us = spent.queue.map(micros);
+        self.line.instantiate_us = spent.instantiate.map(micros);
+        self.line.run_us = spent.run.map(micros);
+        let line = &self.line;
+        tracing::info!(target: "zipfs::call", what = line.tool_name, plugin = line.plugin, principal = line.principal, outcome, micros = line.duration_us);
+        self.log.add(line)
     }
 }
 
 impl Drop for Entry {
     fn drop(&mut self) {
         if !self.ended {
-            self.write("ABANDONED");
+            // Nobody waits for an answer that could be held back; what went wrong is in the log.
+            let _ = self.write("ABANDONED");
         }
+    }
+}
+
+/// A text of others, cut at a character.
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+/// Of a structured result the SHA-256 of its JSON, keys in order; else of the blocks, each with its kind and length before it.
+fn hash_of(outcome: &Outcome) -> String {
+    let mut hasher = Hasher(Sha256::new());
+    if let Some(structured) = &outcome.structured {
+        let _ = serde_json::to_writer(&mut hasher, structured);
+        return hex(&hasher.0.finalize());
+    }
+    for content in &outcome.content {
+        let (kind, bytes): (&str, &[u8]) = match content {
+            Content::Text(text) => ("text", text.as_bytes()),
+            Content::Image(blob) => ("image", &blob.data),
+            Content::Audio(blob) => ("audio", &blob.data),
+            Content::Embedded(resource) => match &resource.body {
+                ResourceBody::Text(text) => ("resource", text.as_bytes()),
+                ResourceBody::Bytes(bytes) => ("resource", bytes),
+            },
+            Content::Link(link) => ("link", link.uri.as_bytes()),
+        };
+        hasher.0.update(format!("{kind} {}\n", bytes.len()));
+        hasher.0.update(bytes);
+    }
+    hex(&hasher.0.finalize())
+}
+
+struct Hasher(Sha256);
+
+impl io::Write for Hasher {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }

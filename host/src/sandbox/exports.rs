@@ -39,6 +39,7 @@ impl Visit<'_> {
         self.ask(|store, compiled| {
             Box::pin(async move {
                 let plugin = exported(compiled.tools.as_ref(), "tools")?.instantiate_async(&mut *store).await?;
+                store.data().call.timings.instantiated();
                 plugin.zipfs_plugin_tools().call_describe(store).await.map(Ok)
             })
         })
@@ -53,6 +54,7 @@ impl Visit<'_> {
         self.ask(move |store, compiled| {
             Box::pin(async move {
                 let plugin = exported(compiled.tools.as_ref(), "tools")?.instantiate_async(&mut *store).await?;
+                store.data().call.timings.instantiated();
                 plugin.zipfs_plugin_tools().call_call(store, &name, &arguments, resumed.as_ref()).await
             })
         })
@@ -63,6 +65,7 @@ impl Visit<'_> {
         self.ask(|store, compiled| {
             Box::pin(async move {
                 let plugin = exported(compiled.resources.as_ref(), "resources")?.instantiate_async(&mut *store).await?;
+                store.data().call.timings.instantiated();
                 plugin.zipfs_plugin_resources().call_list_resources(store).await
             })
         })
@@ -73,6 +76,7 @@ impl Visit<'_> {
         self.ask(|store, compiled| {
             Box::pin(async move {
                 let plugin = exported(compiled.resources.as_ref(), "resources")?.instantiate_async(&mut *store).await?;
+                store.data().call.timings.instantiated();
                 plugin.zipfs_plugin_resources().call_list_templates(store).await
             })
         })
@@ -83,6 +87,7 @@ impl Visit<'_> {
         self.ask(move |store, compiled| {
             Box::pin(async move {
                 let plugin = exported(compiled.resources.as_ref(), "resources")?.instantiate_async(&mut *store).await?;
+                store.data().call.timings.instantiated();
                 plugin.zipfs_plugin_resources().call_read(store, &uri).await
             })
         })
@@ -93,6 +98,7 @@ impl Visit<'_> {
         self.ask(|store, compiled| {
             Box::pin(async move {
                 let plugin = exported(compiled.prompts.as_ref(), "prompts")?.instantiate_async(&mut *store).await?;
+                store.data().call.timings.instantiated();
                 plugin.zipfs_plugin_prompts().call_list_prompts(store).await
             })
         })
@@ -103,6 +109,7 @@ impl Visit<'_> {
         self.ask(move |store, compiled| {
             Box::pin(async move {
                 let plugin = exported(compiled.prompts.as_ref(), "prompts")?.instantiate_async(&mut *store).await?;
+                store.data().call.timings.instantiated();
                 plugin.zipfs_plugin_prompts().call_get(store, &name, &arguments).await
             })
         })
@@ -119,6 +126,7 @@ impl Visit<'_> {
         self.ask(move |store, compiled| {
             Box::pin(async move {
                 let plugin = exported(compiled.completions.as_ref(), "completions")?.instantiate_async(&mut *store).await?;
+                store.data().call.timings.instantiated();
                 plugin.zipfs_plugin_completions().call_complete(store, &target, &name, &value, &filled_in).await
             })
         })
@@ -129,6 +137,7 @@ impl Visit<'_> {
         self.ask(move |store, compiled| {
             Box::pin(async move {
                 let plugin = exported(compiled.parts.as_ref(), "parts")?.instantiate_async(&mut *store).await?;
+                store.data().call.timings.instantiated();
                 plugin.zipfs_plugin_parts().call_run(store, &tool, &part).await
             })
         })

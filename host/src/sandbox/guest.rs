@@ -11,6 +11,7 @@ use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
 use super::limits::{Limits, Meter};
 use super::parallel::Crew;
+use super::timings::Timings;
 use crate::sandbox::archives::SessionHost;
 use crate::sandbox::imports::progress::Reported;
 use crate::workspace::Workspace;
@@ -77,6 +78,7 @@ pub struct CallContext {
     pub client: Client,
     /// Whose lines these are, for the log.
     pub label: Arc<str>,
+    pub timings: Arc<Timings>,
 }
 
 /// What the far end of a call can do.
@@ -140,7 +142,7 @@ impl Guest {
         Guest {
             wasi: builder.build(),
             table,
-            meter: Meter::new(limits),
+            meter: Meter::new(limits, call.timings.clone()),
             log_left: limits.output_bytes,
             output,
             limits: limits.clone(),

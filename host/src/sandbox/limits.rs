@@ -1,10 +1,12 @@
 //! What one instance may use of memory and processor, and which of it ran out.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use wasmtime::{ResourceLimiter, Result};
 
 use super::clock::TICK;
+use super::timings::Timings;
 use crate::config::CallLimits;
 
 /// Whose turn it is waited for. A call that opens an archive waits for the driver, and one that shares its work for the parts, while it
@@ -74,6 +76,8 @@ pub struct Meter {
     cpu_ticks: u64,
     most_ticks: u64,
     pub exceeded: Option<Exceeded>,
+    timings: Arc<Timings>,
+    held: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -87,13 +91,15 @@ pub enum Exceeded {
 }
 
 impl Meter {
-    pub fn new(limits: &Limits) -> Meter {
+    pub fn new(limits: &Limits, timings: Arc<Timings>) -> Meter {
         Meter {
             memory_bytes: limits.memory_bytes,
             table_elements: limits.table_elements,
             cpu_ticks: 0,
             most_ticks: limits.cpu.as_millis() as u64 / TICK.as_millis() as u64,
             exceeded: None,
+            timings,
+            held: 0,
         }
     }
 
@@ -114,9 +120,12 @@ const MOST_MEMORIES: usize = 4;
 const MOST_TABLES: usize = 16;
 
 impl ResourceLimiter for Meter {
-    fn memory_growing(&mut self, _current: usize, desired: usize, _maximum: Option<usize>) -> Result<bool> {
+    fn memory_growing(&mut self, current: usize, desired: usize, _maximum: Option<usize>) -> Result<bool> {
         let fits = desired <= self.memory_bytes;
-        if !fits {
+        if fits {
+            self.held += desired.saturating_sub(current) as u64;
+            self.timings.grew(self.held);
+        } else {
             self.exceeded = Some(Exceeded::Memory);
         }
         Ok(fits)

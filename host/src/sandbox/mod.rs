@@ -18,6 +18,7 @@ pub mod metered;
 pub mod parallel;
 pub mod run;
 pub mod typed;
+pub mod timings;
 
 pub use compiled::Compiled;
 pub use engine::{Sandbox, Shape};

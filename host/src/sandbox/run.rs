@@ -40,6 +40,7 @@ impl Sandbox {
         W: Future<Output = (Store<Guest>, wasmtime::Result<T>)> + Send + 'static,
     {
         let deadline = Instant::now() + limits.deadline;
+        call.timings.asked();
         let slot = tokio::select! {
             slot = self.places(limits.lane).acquire_owned() => slot.map_err(|_| Failure::internal("The host is shutting down."))?,
             () = cancel.cancelled() => return Err(cancelled()),
@@ -47,6 +48,7 @@ impl Sandbox {
                 return Err(Failure::new(Class::Busy, "BUSY", "Too many calls are running (calls.concurrent).").suggest("Try again."));
             }
         };
+        call.timings.placed();
         let running = self.ticker.enter();
         let mut store = Store::new(&self.engine, Guest::new(call, limits));
         store.limiter(|guest| &mut guest.meter);

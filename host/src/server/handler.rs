@@ -24,7 +24,7 @@ use super::instructions::instructions;
 use super::listeners::{Listeners, tell};
 use super::wire;
 use crate::failure::{Class, Failure, Shape};
-use crate::gate::{Answer, Audience, Call, Gate, Principal, Reader, Refusal};
+use crate::gate::{Answer, Audience, Call, Gate, Origin, Principal, Reader, Refusal, Trace, Transport};
 use crate::plugins::{Found, Registry};
 use crate::sandbox::bindings::completions::exports::zipfs::plugin::completions::Target;
 use crate::sandbox::guest::Client;
@@ -154,8 +154,9 @@ impl Handler {
         let arguments = request.arguments.unwrap_or_default();
         // An answer given for one call is no answer for another, nor for another caller's.
         let about = format!("{} {tool} {}", principal.id, json!(arguments));
-        let mut resumed = input::resumption(&self.shared.codec, &about, request.input_responses, request.request_state)
-            .map_err(|why| ErrorData::invalid_params(why, None))?;
+        let mut origin = self.origin(context);
+        let resumed = input::resumption(&self.shared.codec, &about, request.input_responses, request.request_state);
+        let mut resumed = resumed.map_err(|why| self.refuse(&principal, &origin, &tool, why))?;
         let (events, forwarder) = Forwarder::start(&context.peer, self.wanted(context));
         let mut rounds = 0;
         let answered = loop {
@@ -164,6 +165,7 @@ impl Handler {
                 arguments: arguments.clone(),
                 principal: principal.clone(),
                 only: self.shared.endpoint.only.clone(),
+                origin: origin.clone(),
                 resumed: resumed.take(),
                 audience: Audience { events: events.clone(), client: client.clone() },
                 cancel: context.ct.clone(),
@@ -177,6 +179,7 @@ impl Handler {
                 Ok(Answer::InputRequired(question)) => question,
             };
             rounds += 1;
+            origin.round += 1;
             let asked = match input::check_abilities(&question, &client) {
                 Err(failure) => Err(failure),
                 Ok(()) if rounds > input::MOST_ROUNDS => Err(Failure::limit("The tool asks without end.")),
@@ -196,6 +199,25 @@ impl Handler {
             forwarder.finish().await;
         }
         answered
+    }
+
+    fn origin(&self, context: &RequestContext<RoleServer>) -> Origin {
+        let (transport, headers) = match context.extensions.get::<hyper::http::request::Parts>() {
+            Some(parts) => (Transport::Http, Some(&parts.headers)),
+            None => (Transport::Stdio, None),
+        };
+        let header = || headers?.get("traceparent")?.to_str().ok();
+        let trace = context.meta.get_traceparent().or_else(header).and_then(Trace::parse);
+        Origin { trace, ..Origin::new(transport) }
+    }
+
+    /// Turns a call away that is wrong on the wire. It is a call all the same, and is written down.
+    fn refuse(&self, principal: &Principal, origin: &Origin, tool: &str, why: String) -> ErrorData {
+        let failure = Failure::invalid(why);
+        match self.shared.gate.record_refused(principal, origin, tool, &failure) {
+            Ok(()) => ErrorData::invalid_params(failure.message, None),
+            Err(failure) => protocol_error(failure),
+        }
     }
 
     fn wanted(&self, context: &RequestContext<RoleServer>) -> Wanted {
@@ -219,7 +241,7 @@ impl Handler {
 
     fn reader(&self, context: &RequestContext<RoleServer>) -> Result<Reader, ErrorData> {
         let (principal, only) = (self.principal(context)?, self.shared.endpoint.only.clone());
-        Ok(Reader { principal, only, cancel: context.ct.clone() })
+        Ok(Reader { principal, only, origin: self.origin(context), cancel: context.ct.clone() })
     }
 
     /// Who answered, on every result of the stateless revision.

@@ -15,6 +15,7 @@ pub async fn serve_stdio(gate: Arc<Gate>, endpoint: Endpoint) -> Result<(), Fail
     let failed = |error: &dyn std::fmt::Display| Failure::internal(format!("The server stopped: {error}."));
     let mut terminate = signal(SignalKind::terminate()).map_err(|error| failed(&error))?;
     endpoint.check(&gate.registry())?;
+    gate.audit.flush_in_background();
     let handler = Handler::new(gate, endpoint);
     handler.watch();
     let serving = async {

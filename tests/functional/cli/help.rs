@@ -2,16 +2,16 @@
 
 use crate::support::Zipfs;
 
-/// Every command, those below `plugin` and hidden ones included, as words.
+/// Every command, those below others and hidden ones included, as words.
 fn commands(zipfs: &Zipfs<'_>) -> Vec<Vec<String>> {
     let mut all = Vec::new();
     for word in proposed(zipfs, &[""]).into_iter().chain(["man".to_owned(), "complete".to_owned()]) {
         if word == "help" {
             continue;
         }
-        if word == "plugin" {
+        if ["plugin", "audit"].contains(&word.as_str()) {
             all.extend(
-                proposed(zipfs, &["plugin", ""]).into_iter().filter(|below| below != "help").map(|below| vec![word.clone(), below]),
+                proposed(zipfs, &[&word, ""]).into_iter().filter(|below| below != "help").map(|below| vec![word.clone(), below]),
             );
         }
         all.push(vec![word]);

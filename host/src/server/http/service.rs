@@ -52,6 +52,7 @@ pub async fn serve_http(gate: Arc<Gate>, serving: Serving, ready: impl FnOnce(So
         signal(SignalKind::terminate()).map_err(|error| failed(&error))?,
         signal(SignalKind::interrupt()).map_err(|error| failed(&error))?,
     );
+    gate.audit.flush_in_background();
     let settings = gate.config.settings.http.clone();
     let stop = CancellationToken::new();
     let router = Arc::new(Router {

@@ -1,0 +1,200 @@
+//! The audit log: a line for every call, and what can be done with them.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use crate::support::{Archive, Audited, Server, Zipfs};
+
+fn sha256(text: &str) -> String {
+    Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[test]
+fn every_call_has_its_line_whatever_its_end() {
+    let server = Server::with(json!({"calls": {"deadline_ms": 400}}));
+    for guest in ["showcase", "spin", "trap", "sleep"] {
+        server.add(guest);
+    }
+    let archive = Archive::of(&[("a.txt", "hi")]);
+    server.call("zipfs_open", json!({"path": archive.path()})).value();
+    server.call("zipfs_read", json!({"path": "a.txt"})).value();
+    server.call("zipfs_read", json!({"path": "b.txt"})).fails("PATH_NOT_FOUND");
+    server.call("zipfs_read", json!({"pfad": "a.txt"})).fails("INVALID_PARAMS");
+    server.call("zipfs_read", json!({"path": "a.txt", "session": "nobody"})).fails("SESSION_NOT_FOUND");
+    server.call("trap", json!({})).fails("INTERNAL_ERROR");
+    server.call("spin", json!({})).fails("TIMEOUT");
+    assert!(server.request("tools/call", json!({"name": "no_such_tool", "arguments": {}})).get("error").is_some());
+    let id = server.begin("tools/call", json!({"name": "sleep", "arguments": {}}));
+    std::thread::sleep(Duration::from_millis(100));
+    server.send(json!({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": id}}));
+    std::thread::sleep(Duration::from_millis(200));
+    server.cli().ok(&["call", "zipfs_read", "--arg", "path=a.txt"]);
+    server.cli().fails(&["call", "zipfs_read", "--arg", "path=b.txt"], 1);
+    // A client that goes away takes nothing with it.
+    server.begin("tools/call", json!({"name": "sleep", "arguments": {}}));
+    std::thread::sleep(Duration::from_millis(100));
+    server.hang_up();
+
+    let expected = [
+        ("zipfs_open", "ok"),
+        ("zipfs_read", "ok"),
+        ("zipfs_read", "PATH_NOT_FOUND"),
+        ("zipfs_read", "INVALID_PARAMS"),
+        ("zipfs_read", "SESSION_NOT_FOUND"),
+        ("trap", "INTERNAL_ERROR"),
+        ("spin", "TIMEOUT"),
+        ("no_such_tool", "UNKNOWN_TOOL"),
+        ("sleep", "CANCELLED"),
+        ("zipfs_read", "ok"),
+        ("zipfs_read", "PATH_NOT_FOUND"),
+    ];
+    let log = Audited::of(server.data());
+    let calls = log.calls();
+    let told: Vec<(&str, &str)> = calls.iter().map(|(tool, outcome)| (tool.as_str(), outcome.as_str())).collect();
+    assert_eq!(told[..expected.len()], expected);
+    assert_eq!(told.len(), expected.len() + 1, "one line a call: {told:?}");
+    assert!(["ABANDONED", "CANCELLED", "TIMEOUT"].contains(&told[expected.len()].1), "{told:?}");
+    assert!(server.cli().ok(&["audit", "verify"]).contains("are whole"));
+}
+
+#[test]
+fn a_line_says_who_did_what_to_what_and_nothing_of_what_was_said() {
+    let server = Server::start();
+    let archive = Archive::of(&[("a.txt", "hi")]);
+    let session = server.open(&archive);
+    session.call("zipfs_write", json!({"path": "a.txt", "content": "hello"})).value();
+    session.call("zipfs_write", json!({"path": "new/b.txt", "content": ""})).value();
+    let result = session.call("zipfs_read", json!({"path": "a.txt"})).value();
+    let lines = Audited::of(server.data()).lines();
+    let [.., written, made, read] = lines.as_slice() else { panic!("{lines:?}") };
+    assert_eq!(lines[0]["session"], json!(session.id), "opening a session names it");
+    for (line, changed) in
+        [(written, json!([{"path": "a.txt", "before": 2, "after": 5}])), (made, json!([{"path": "new/b.txt", "before": null, "after": 0}]))]
+    {
+        assert_eq!(line["effects"], changed, "{line}");
+    }
+    assert!(read.get("effects").is_none(), "{read}");
+    for (key, value) in [
+        ("kind", json!("call")),
+        ("principal", json!("local")),
+        ("role", json!("admin")),
+        ("transport", json!("stdio")),
+        ("tool_name", json!("zipfs_read")),
+        ("plugin", json!("zipfs")),
+        ("session", json!(session.id)),
+        ("paths", json!(["a.txt"])),
+        ("outcome", json!("ok")),
+        ("parameters_hash", json!(sha256(&json!({"path": "a.txt", "session": session.id}).to_string()))),
+        ("result_hash", json!(sha256(&result.to_string()))),
+        ("seq", json!(4)),
+    ] {
+        assert_eq!(read[key], value, "{key} in {read}");
+    }
+    assert_eq!(read["component"].as_str().map(str::len), Some(64));
+    for duration in ["duration_us", "queue_us", "instantiate_us", "run_us"] {
+        assert!(read[duration].as_u64().is_some_and(|micros| micros < 60_000_000), "{duration} in {read}");
+    }
+    assert!(read["timestamp"].as_str().unwrap().ends_with('Z'));
+    // Each line has the hash of the one before, newline included; the first has zeros.
+    let text = std::fs::read_to_string(&Audited::of(server.data()).files()[0]).unwrap();
+    let mut before = "0".repeat(64);
+    for line in text.split_inclusive('\n') {
+        assert_eq!(serde_json::from_str::<Value>(line).unwrap()["prev_hash"], json!(before));
+        before = sha256(line);
+    }
+}
+
+#[test]
+fn questions_and_answers_are_entries_of_one_request() {
+    let server = Server::on(Arc::new(tempfile::tempdir().unwrap()));
+    server.handshake(json!({"elicitation": {}}));
+    server.add("showcase");
+    let id = server.begin("tools/call", json!({"name": "show_ask", "arguments": {}}));
+    let asked = server.wait("a question", |message| message["method"] == "elicitation/create");
+    server.send(json!({"jsonrpc": "2.0", "id": asked["id"], "result": {"action": "accept", "content": {"name": "Ada"}}}));
+    server.answer(id);
+    let log = Audited::of(server.data());
+    assert_eq!(log.calls(), [("show_ask", "input-required"), ("show_ask", "ok")].map(|(a, b)| (a.to_owned(), b.to_owned())));
+    let lines: Vec<Value> = log.lines().into_iter().filter(|line| line["kind"] == "call").collect();
+    assert_eq!(lines[0]["request_id"], lines[1]["request_id"]);
+    assert_eq!((lines[0].get("round"), lines[1]["round"].as_u64()), (None, Some(1)));
+}
+
+#[test]
+fn a_trace_of_the_caller_is_named() {
+    let server = Server::start();
+    let meta = json!({"traceparent": "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"});
+    server.request("tools/call", json!({"name": "zipfs_sessions", "arguments": {}, "_meta": meta}));
+    assert_eq!(Audited::of(server.data()).lines()[0]["trace_id"], "4bf92f3577b34da6a3ce929d0e0e4736");
+}
+
+#[test]
+fn the_log_is_rotated_and_the_chain_goes_on() {
+    let config = json!({"audit": {"max_file_bytes": 16 << 10, "keep_files": 3}});
+    let server = Server::with(config);
+    for _ in 0..120 {
+        server.call("zipfs_sessions", json!({})).value();
+    }
+    let log = Audited::of(server.data());
+    assert_eq!(log.files().len(), 3);
+    for file in log.files() {
+        assert!(std::fs::metadata(&file).unwrap().len() <= 16 << 10, "{}", file.display());
+    }
+    let verdict: Value = serde_json::from_str(&server.cli().ok(&["audit", "verify", "--json"])).unwrap();
+    assert!(verdict["first"].as_u64().unwrap() > 1, "{verdict}");
+    assert!(verdict["last"].as_u64().unwrap() >= 120, "{verdict}");
+    // Another process goes on with it.
+    server.hang_up();
+    server.cli().ok(&["sessions"]);
+    server.cli().ok(&["audit", "verify"]);
+}
+
+#[test]
+fn lines_are_flushed() {
+    if !crate::support::have("strace", "audit lines are flushed") {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let trace = folder.path().join("trace");
+    let server = Server::traced("fdatasync", &trace);
+    server.call("zipfs_sessions", json!({})).value();
+    let until = Instant::now() + Duration::from_secs(10);
+    while std::fs::read_to_string(&trace).unwrap_or_default().matches("fdatasync(").count() < 2 {
+        assert!(Instant::now() < until, "neither lines nor head are flushed");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn the_log_is_shown_exported_and_checked_at_the_shell() {
+    let data = tempfile::tempdir().unwrap();
+    let zipfs = Zipfs(data.path());
+    assert!(zipfs.ok(&["audit", "verify"]).contains("empty"));
+    assert_eq!(zipfs.ok(&["audit", "tail"]), "");
+    let archive = Archive::of(&[("a.txt", "hi")]);
+    zipfs.ok(&["open", archive.path().to_str().unwrap(), "--name", "report"]);
+    zipfs.ok(&["read", "report", "a.txt"]);
+    zipfs.fails(&["read", "report", "b.txt"], 1);
+    let shown = zipfs.ok(&["audit", "tail", "-n", "2"]);
+    let rows: Vec<&str> = shown.lines().collect();
+    assert_eq!(rows.len(), 2, "{shown}");
+    assert!(rows[0].contains("local  cli  zipfs_read  ok") && rows[0].ends_with("a.txt"), "{shown}");
+    assert!(rows[1].contains("PATH_NOT_FOUND"), "{shown}");
+    let all = zipfs.ok(&["audit", "export"]);
+    assert_eq!(all, std::fs::read_to_string(&Audited::of(data.path()).files()[0]).unwrap(), "the export is the log itself");
+    let reads = zipfs.ok(&["audit", "export", "--tool", "zipfs_read", "--principal", "local"]);
+    assert_eq!(reads.lines().count(), 2);
+    assert_eq!(zipfs.ok(&["audit", "export", "--until", "2000-01-01T00:00:00Z"]), "");
+    zipfs.fails(&["audit", "export", "--since", "yesterday"], 2);
+    // The head of now is a way to see later that nothing was written anew.
+    let verdict: Value = serde_json::from_str(&zipfs.ok(&["audit", "verify", "--json"])).unwrap();
+    let head = format!("{}:{}", verdict["last"], verdict["hash"].as_str().unwrap());
+    zipfs.ok(&["sessions"]);
+    zipfs.ok(&["audit", "verify", "--head", &head]);
+    zipfs.fails(&["audit", "verify", "--head", &format!("2:{}", "0".repeat(64))], 5);
+    zipfs.fails(&["audit", "verify", "--head", &format!("999:{}", "0".repeat(64))], 5);
+    zipfs.fails(&["audit", "verify", "--head", "nonsense"], 2);
+}
