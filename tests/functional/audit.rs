@@ -71,9 +71,10 @@ fn a_line_says_who_did_what_to_what_and_nothing_of_what_was_said() {
     let lines = Audited::of(server.data()).lines();
     let [.., written, made, read] = lines.as_slice() else { panic!("{lines:?}") };
     assert_eq!(lines[0]["session"], json!(session.id), "opening a session names it");
-    for (line, changed) in
-        [(written, json!([{"path": "a.txt", "before": 2, "after": 5}])), (made, json!([{"path": "new/b.txt", "before": null, "after": 0}]))]
-    {
+    for (line, changed) in [
+        (written, json!([{"path": "a.txt", "before": 2, "after": 5}])),
+        (made, json!([{"path": "new/b.txt", "before": null, "after": 0}])),
+    ] {
         assert_eq!(line["effects"], changed, "{line}");
     }
     assert!(read.get("effects").is_none(), "{read}");

@@ -17,9 +17,8 @@ impl Audited {
 
     /// Its files, oldest first.
     pub fn files(&self) -> Vec<PathBuf> {
-        let mut files: Vec<PathBuf> = std::fs::read_dir(&self.0)
-            .map(|entries| entries.flatten().map(|entry| entry.path()).collect())
-            .unwrap_or_default();
+        let mut files: Vec<PathBuf> =
+            std::fs::read_dir(&self.0).map(|entries| entries.flatten().map(|entry| entry.path()).collect()).unwrap_or_default();
         files.retain(|path| path.extension().is_some_and(|extension| extension == "jsonl"));
         files.sort();
         files

@@ -43,7 +43,8 @@ pub fn verify(directory: &Path, noted: Option<(u64, &str)>) -> io::Result<Verdic
         Err(error) => return Err(error),
     };
     let files = files(directory)?;
-    let mut seen = Seen { findings: Vec::new(), number: 0, hash: ZEROS.into(), lines: 0, retired: 0, first: 0, noted: noted.is_none() };
+    let mut seen =
+        Seen { findings: Vec::new(), number: 0, hash: ZEROS.into(), lines: 0, retired: 0, first: 0, noted: noted.is_none() };
     for (position, (segment, path)) in files.iter().enumerate() {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         // Lines that are added while we read are not looked at.
@@ -69,7 +70,11 @@ pub fn verify(directory: &Path, noted: Option<(u64, &str)>) -> io::Result<Verdic
             }
         }
     }
-    seen.end(files.last().map_or("", |(_, path)| path.file_name().and_then(|name| name.to_str()).unwrap_or_default()), found.as_ref().map(|(head, _)| head), damaged);
+    seen.end(
+        files.last().map_or("", |(_, path)| path.file_name().and_then(|name| name.to_str()).unwrap_or_default()),
+        found.as_ref().map(|(head, _)| head),
+        damaged,
+    );
     if let (false, Some((number, _))) = (seen.noted, noted) {
         seen.found("missing", "", 0, format!("Line {number}, whose hash was noted, is not there."));
     }
@@ -137,15 +142,24 @@ impl Seen {
             self.found("missing", file, 0, what);
         }
         match head {
-            None if damaged => self.found("broken", super::head::NAME, 1, "The head is not readable, so lines could be missing at the end.".into()),
-            None if self.lines > 0 => self.found("missing", super::head::NAME, 0, "The head is missing, so lines could be missing at the end.".into()),
+            None if damaged => {
+                self.found("broken", super::head::NAME, 1, "The head is not readable, so lines could be missing at the end.".into())
+            }
+            None if self.lines > 0 => {
+                self.found("missing", super::head::NAME, 0, "The head is missing, so lines could be missing at the end.".into())
+            }
             None => {}
             Some(head) if head.number > self.number => {
                 let what = format!("The log ends with line {}, but {} were written.", self.number, head.number);
                 self.found("truncated", file, self.lines, what);
             }
             Some(head) if head.number == self.number && head.hash != self.hash => {
-                self.found("changed", file, self.lines, format!("Line {}, the last one, was changed after it was written.", self.number));
+                self.found(
+                    "changed",
+                    file,
+                    self.lines,
+                    format!("Line {}, the last one, was changed after it was written.", self.number),
+                );
             }
             Some(_) => {}
         }

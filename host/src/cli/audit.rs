@@ -87,7 +87,10 @@ async fn tail(console: &Console, directory: &Path, most: usize, follow: bool) ->
     for line in &last {
         show(console, line)?;
     }
-    while follow {
+    if !follow {
+        return Ok(());
+    }
+    loop {
         tokio::select! {
             _ = tokio::signal::ctrl_c() => return Ok(()),
             () = tokio::time::sleep(LOOK) => {}
@@ -108,7 +111,6 @@ async fn tail(console: &Console, directory: &Path, most: usize, follow: bool) ->
             }
         }
     }
-    Ok(())
 }
 
 /// One line, for people or as it is. Says whether anybody still reads.
@@ -119,7 +121,8 @@ fn show(console: &Console, line: &[u8]) -> Result<bool, Failure> {
     let Ok(value) = serde_json::from_slice::<Value>(line) else { return print_bytes(b"(not a line of an audit log)\n") };
     let text = |key: &str| value[key].as_str().unwrap_or("-");
     let took = value["duration_us"].as_u64().map(|micros| format!("{:.1} ms", micros as f64 / 1000.0)).unwrap_or_default();
-    let mut words = vec![text("timestamp"), text("principal"), text("transport"), text("tool_name"), text("outcome"), took.as_str()];
+    let mut words =
+        vec![text("timestamp"), text("principal"), text("transport"), text("tool_name"), text("outcome"), took.as_str()];
     let paths: Vec<&str> = value["paths"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let (session, paths) = (text("session").get(..8).unwrap_or_default(), paths.join(" "));
     words.extend([session, &paths].into_iter().filter(|word| !word.is_empty()));
@@ -155,7 +158,9 @@ fn check(console: &Console, directory: &Path, noted: Option<&str>) -> Result<(),
 fn whole(verdict: &Verdict) -> String {
     match verdict.lines {
         0 => "The audit log is empty.\n".into(),
-        lines => format!("{lines} lines, {} to {}, are whole. Head: {}:{}\n", verdict.first, verdict.last, verdict.last, verdict.hash),
+        lines => {
+            format!("{lines} lines, {} to {}, are whole. Head: {}:{}\n", verdict.first, verdict.last, verdict.last, verdict.hash)
+        }
     }
 }
 

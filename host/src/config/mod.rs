@@ -2,15 +2,15 @@
 //!
 //! Every number that bounds something is in [`settings`], with its reason. Nothing below reads the environment.
 
-mod http;
 mod auditing;
+mod http;
 mod paths;
 mod policy;
 mod settings;
 mod sources;
 
-pub use http::{Http, PrincipalLimits};
 pub use auditing::{Audit, Flush, OnFailure, Paths};
+pub use http::{Http, PrincipalLimits};
 pub use paths::{DataDir, WRITABLE_BY_OTHERS, check_private};
 pub use policy::{Policy, Rule};
 pub use settings::{CallLimits, CloseUnsaved, Defaults, Durability, Security, Settings, ToolNames};

@@ -4,9 +4,9 @@ use std::ffi::OsString;
 
 use serde::{Deserialize, Serialize};
 
+use super::auditing::Audit;
 use super::http::Http;
 use super::policy::Policy;
-use super::auditing::Audit;
 use super::sources::{Source, Sources};
 use crate::failure::Failure;
 

@@ -17,8 +17,8 @@ pub mod limits;
 pub mod metered;
 pub mod parallel;
 pub mod run;
-pub mod typed;
 pub mod timings;
+pub mod typed;
 
 pub use compiled::Compiled;
 pub use engine::{Sandbox, Shape};

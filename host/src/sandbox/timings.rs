@@ -42,9 +42,8 @@ impl Timings {
 
     /// What came of it, now that it is over.
     pub fn spent(&self, ended: Instant) -> Spent {
-        let between = |from: Option<&Instant>, to: Option<&Instant>| {
-            from.map(|from| to.unwrap_or(&ended).saturating_duration_since(*from))
-        };
+        let between =
+            |from: Option<&Instant>, to: Option<&Instant>| from.map(|from| to.unwrap_or(&ended).saturating_duration_since(*from));
         let (asked, placed, instantiated) = (self.asked.get(), self.placed.get(), self.instantiated.get());
         Spent {
             queue: between(asked, placed),
