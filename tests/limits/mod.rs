@@ -4,3 +4,4 @@ mod deadlines;
 mod parts;
 mod quota;
 mod results;
+mod sharing;

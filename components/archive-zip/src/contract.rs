@@ -10,6 +10,6 @@ wit_bindgen::generate!({
 });
 
 pub use exports::zipfs::plugin::archive::{
-    Change, Entry, EntryKind, Guest, Limits, Listing, NewEntry, ReplacementEntry, Source, Staged,
+    Change, Entry, EntryKind, Guest, Limits, Listing, NewEntry, Place, Prepared, ReplacementEntry, Source, Staged, Wanted,
 };
 pub use zipfs::plugin::types::{Error, ErrorClass};

@@ -2,10 +2,10 @@
 #![allow(unsafe_code)] // In the generated exports.
 
 use crate::bytes::Bytes;
-use crate::contract::{Change, Entry, Error, Guest, Limits, Listing, Source, Staged};
+use crate::contract::{Change, Entry, Error, Guest, Limits, Listing, Place, Prepared, Source, Staged, Wanted};
 use crate::pack::Output;
 use crate::workspace::Workspace;
-use crate::{extract, pack, scan, verify};
+use crate::{extract, pack, prepare, scan, verify};
 
 struct ZipDriver;
 
@@ -22,8 +22,18 @@ impl Guest for ZipDriver {
         verify::verify(source, &entries)
     }
 
-    fn pack(source: Option<&Source>, changes: Vec<Change>, staged: &Staged) -> Result<Listing, Error> {
-        pack::pack(source, &changes, &mut Workspace::for_reading()?, &mut { staged })
+    fn prepare(files: Vec<Wanted>, scratch: &Staged) -> Result<Vec<Prepared>, Error> {
+        prepare::prepare(&files, &mut Workspace::for_reading()?, &mut { scratch })
+    }
+
+    fn pack(
+        source: Option<&Source>,
+        places: Vec<Place>,
+        changes: Vec<Change>,
+        scratch: &Source,
+        staged: &Staged,
+    ) -> Result<Vec<Entry>, Error> {
+        pack::pack(source, &places, &changes, scratch, &mut { staged })
     }
 }
 
@@ -46,6 +56,10 @@ impl Output for &Staged {
 
     fn append_from(&mut self, source: &Source, offset: u64, len: u64) -> Result<(), String> {
         Staged::append_from(self, source, offset, len)
+    }
+
+    fn block_size(&self) -> u32 {
+        Staged::block_size(self)
     }
 }
 

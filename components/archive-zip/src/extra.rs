@@ -174,6 +174,16 @@ pub fn put_zip64(extra: &mut Vec<u8>, numbers: &[u64]) {
     put(extra, ZIP64, &body);
 }
 
+/// The smallest field that is only there to take room.
+pub const MIN_PADDING: usize = 6;
+
+/// A field of `len` bytes in all, at least [`MIN_PADDING`], that means nothing: the one made for alignment, which asks for none.
+pub fn put_padding(extra: &mut Vec<u8>, len: usize) {
+    let mut body = vec![0; len - 4];
+    body[0] = 1;
+    put(extra, ALIGNMENT, &body);
+}
+
 /// The same fields, with these numbers as the zip64 field: in the place of an old one, or first.
 pub fn with_zip64(extra: &[u8], numbers: &[u64]) -> Vec<u8> {
     let mut renewed = Vec::with_capacity(extra.len() + 28);

@@ -15,6 +15,7 @@ mod fields;
 pub mod names;
 mod oddities;
 pub mod pack;
+pub mod prepare;
 pub mod scan;
 mod time;
 pub mod verify;

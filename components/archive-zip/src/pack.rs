@@ -1,122 +1,170 @@
 //! A changed archive: what did not change is copied as it is, the rest is written new, and the directory is put behind it.
 
-mod contents;
 mod directory;
 mod header;
+mod old;
 mod plan;
 mod staging;
 
+pub use staging::Staging;
+
 use crate::bytes::{Bytes, Window};
-use crate::contract::{Change, Error, Listing, ReplacementEntry};
-use crate::oddities::Layout;
-use crate::scan::{Directory, LocalHeader, NO_LIMITS, Record, check_pairs, read_record, scan};
-use contents::{Measured, Packer};
+use crate::contract::{Change, Entry, EntryKind, Error, Place, Prepared, ReplacementEntry};
+use crate::extra::MIN_PADDING;
+use crate::failure::internal;
+use crate::scan::read_record;
 use directory::{Central, write_directory, write_end};
 use header::Header;
+use old::Old;
 use plan::{Fate, Plan};
-use staging::Staging;
 
 /// Where an archive is written: the host's `staged`, or memory in a test.
 pub trait Output {
     type Source: Bytes + ?Sized;
     /// Adds bytes.
     fn append(&mut self, bytes: &[u8]) -> Result<(), String>;
-    /// Adds a range of the source.
+    /// Adds a range of a source.
     fn append_from(&mut self, source: &Self::Source, offset: u64, len: u64) -> Result<(), String>;
+    /// The size of blocks that can be shared instead of copied; 0 if none can.
+    fn block_size(&self) -> u32;
 }
 
-/// Where new contents come from: the workspace, or memory in a test.
-pub trait Contents {
-    type File;
-    /// Opens a regular file and says how large it is. Links are not followed.
-    fn open(&mut self, path: &str) -> Result<(Self::File, u64), Error>;
-    /// What a link says. It is not followed.
-    fn read_link(&mut self, path: &str) -> Result<String, Error>;
-    /// Reads up to `len` bytes; none only at the end.
-    fn read(&mut self, file: &Self::File, offset: u64, len: u32) -> Result<Vec<u8>, Error>;
-}
+/// Contents up to this size pass through us, gathered with their headers; larger ones the host copies.
+const GATHERED: u64 = 64 << 10;
+/// What has to be kept behind an entry to make it worth padding.
+const WORTH_SHARING: u64 = 1 << 20;
+/// The first entry of an EPUB, which must have no extra field, so no padding either.
+const MIMETYPE: &[u8] = b"mimetype";
 
-/// Writes the archive that results from `changes`, and returns its listing: the same that a scan of the result gives.
+/// Writes the archive that results from `changes`, and returns the entries that are new in it, in the order of the directory.
 ///
 /// Entries keep their place in the file and in the directory; new ones come last. Bytes before the first entry stay, so a
 /// self-extractor stays one; bytes between entries belong to nobody and go.
-pub fn pack<O: Output, C: Contents>(
+pub fn pack<O: Output>(
     source: Option<&O::Source>,
+    places: &[Place],
     changes: &[Change],
-    files: &mut C,
+    scratch: &O::Source,
     output: &mut O,
-) -> Result<Listing, Error> {
-    let old = source.map_or_else(|| Ok(Directory::default()), |source| scan(source, &NO_LIMITS))?;
-    let plan = Plan::new(&old.records, changes)?;
-    let mut staging = Staging::new(output);
-    let mut packer = Packer::new(files);
-    let mut kept: Vec<Option<Record>> = old.records.into_iter().map(Some).collect();
+) -> Result<Vec<Entry>, Error> {
+    let mut old = source.map(|source| Old::read(source, places)).transpose()?;
+    let plan = Plan::new(old.as_ref().map_or(0, |old| old.places.len()), changes)?;
+    let (shift, comment) = old.as_ref().map_or((0, Vec::new()), |old| (old.shift, old.comment.clone()));
+    let block = u64::from(output.block_size());
+    let mut writer = Writer { staging: Staging::new(output), scratch, small: Window::new(scratch), shift };
     let mut centrals: Vec<Option<Central>> = Vec::new();
-    centrals.resize_with(kept.len(), || None);
+    centrals.resize_with(plan.fates.len(), || None);
+    let mut written: Vec<(usize, Entry)> = Vec::new();
 
-    if let Some(source) = source {
-        let mut headers = OldHeaders { locals: Window::new(source), centrals: Window::new(source) };
-        staging.copy(source, 0, old.layout.prefix)?;
-        for index in old.order.iter().map(|&index| index as usize) {
-            let Some(record) = kept[index].take() else { continue };
+    if let Some(old) = &mut old {
+        let source = old.source();
+        writer.staging.copy(source, 0, old.prefix)?;
+        for (turn, index) in old.order.clone().into_iter().map(|index| index as usize).enumerate() {
+            let place = &old.places[index];
             centrals[index] = match plan.fates[index] {
                 Fate::Remove => None,
                 Fate::Keep => {
-                    let offset = staging.position();
-                    staging.copy(source, record.entry.offset, record.entry.span)?;
-                    Some(Central::Kept { record, offset })
+                    let offset = writer.staging.position();
+                    writer.staging.copy(source, place.offset, place.span)?;
+                    Some(Central::Kept { index, offset })
                 }
                 Fate::Replace(with) => {
-                    let header = headers.renewed(&record, with)?;
-                    let write = |header: &mut Header, staging: &mut Staging<O>| {
-                        packer.write_file(staging, &record.entry.path, header, plan::wish_for(record.entry.method))
-                    };
-                    Some(write_entry(&mut staging, header, old.shift, write)?)
+                    let mut header = renewed(old, index, with)?;
+                    if block > 0 && !(turn == 0 && header.is_named(MIMETYPE)) {
+                        let kept = kept_behind(old, &plan, turn);
+                        writer.align(&mut header, &with.contents, kept, block)?;
+                    }
+                    let (entry, bytes) = writer.write(&header, &with.contents)?;
+                    written.push((index, entry));
+                    Some(Central::New(bytes))
                 }
             };
         }
     }
+    written.sort_by_key(|(index, _)| *index);
+    let mut written: Vec<Entry> = written.into_iter().map(|(_, entry)| entry).collect();
     for new in &plan.added {
-        let write = |header: &mut Header, staging: &mut Staging<O>| packer.write_new(staging, new, header);
-        centrals.push(Some(write_entry(&mut staging, Header::of_new(new), old.shift, write)?));
+        let (entry, bytes) = writer.write(&Header::of_new(new), &new.contents)?;
+        written.push(entry);
+        centrals.push(Some(Central::New(bytes)));
     }
 
+    let mut staging = writer.staging;
     let directory_at = staging.position();
-    let mut records = write_directory(&mut staging, source, centrals.into_iter().flatten(), old.shift)?;
-    check_pairs(&mut records)?;
-    write_end(&mut staging, records.len() as u64, directory_at, old.shift, &old.comment)?;
+    let count = centrals.iter().flatten().count() as u64;
+    write_directory(&mut staging, old.as_mut(), centrals.into_iter().flatten())?;
+    write_end(&mut staging, count, directory_at, shift, &comment)?;
     staging.finish()?;
-    let layout = Layout { prefix: old.layout.prefix, ..Layout::default() };
-    Ok(Directory { records, layout, ..Directory::default() }.into_listing())
+    Ok(written)
 }
 
-/// Both headers of old entries, each read through a window of its own since they lie far apart.
-struct OldHeaders<'a, B: Bytes + ?Sized> {
-    locals: Window<'a, B>,
-    centrals: Window<'a, B>,
-}
-
-impl<B: Bytes + ?Sized> OldHeaders<'_, B> {
-    /// The header for new contents under an old name.
-    fn renewed(&mut self, record: &Record, with: &ReplacementEntry) -> Result<Header, Error> {
-        let local = LocalHeader::read(&mut self.locals, record.entry.offset)?;
-        let central = self.centrals.get(record.central_at, record.central_len)?;
-        Ok(Header::renewed(central, local.extra, with))
+/// The header for new contents under an old name.
+fn renewed<B: Bytes + ?Sized>(old: &mut Old<B>, index: usize, with: &ReplacementEntry) -> Result<Header, Error> {
+    if old.record(index)?.entry.kind != EntryKind::File {
+        return Err(internal(format!("entry {index} is no file and cannot get contents")));
     }
+    let local_extra = old.local(index)?.extra.to_vec();
+    Ok(Header::renewed(old.record_bytes(index)?, &local_extra, with))
 }
 
-/// Writes an entry by `write` and makes its record for the directory. The record is read back by the same code that scans, so the
-/// listing cannot say anything else than what was written.
-fn write_entry<O: Output>(
-    staging: &mut Staging<O>,
-    mut header: Header,
+/// The stretch of the source that is kept, without a gap, right behind the entry whose turn it is: where it begins and how long it is.
+fn kept_behind<B: Bytes + ?Sized>(old: &Old<B>, plan: &Plan, turn: usize) -> (u64, u64) {
+    let mut stretch: Option<(u64, u64)> = None;
+    for &index in &old.order[turn + 1..] {
+        let place = &old.places[index as usize];
+        match (&mut stretch, plan.fates[index as usize]) {
+            (None, Fate::Keep) => stretch = Some((place.offset, place.span)),
+            (Some((start, len)), Fate::Keep) if *start + *len == place.offset => *len += place.span,
+            _ => break,
+        }
+        if stretch.is_some_and(|(_, len)| len >= WORTH_SHARING) {
+            break;
+        }
+    }
+    stretch.unwrap_or_default()
+}
+
+/// What was prepared, put into the archive.
+struct Writer<'a, O: Output> {
+    staging: Staging<'a, O>,
+    scratch: &'a O::Source,
+    /// Through which small contents are read.
+    small: Window<'a, O::Source>,
     shift: u64,
-    mut write: impl FnMut(&mut Header, &mut Staging<O>) -> Result<Measured, Error>,
-) -> Result<Central, Error> {
-    let offset = staging.position();
-    let measured = write(&mut header, staging)?;
-    let bytes = header.central(&measured, offset - shift)?;
-    let mut record = read_record(&bytes, shift)?;
-    record.entry.span = staging.position() - offset;
-    Ok(Central::New { record, bytes })
+}
+
+impl<O: Output> Writer<'_, O> {
+    /// Writes an entry, and makes its record for the directory. The record is read back by the same code that scans, so the entry
+    /// cannot say anything else than what was written.
+    fn write(&mut self, header: &Header, contents: &Prepared) -> Result<(Entry, Vec<u8>), Error> {
+        let offset = self.staging.position();
+        self.staging.write(&header.local(contents)?)?;
+        if contents.compressed_size <= GATHERED {
+            self.staging.write(self.small.get(contents.offset, contents.compressed_size as usize)?)?;
+        } else {
+            self.staging.copy(self.scratch, contents.offset, contents.compressed_size)?;
+        }
+        let bytes = header.central(contents, offset - self.shift)?;
+        let mut entry = read_record(&bytes, self.shift)?.entry;
+        entry.span = self.staging.position() - offset;
+        Ok((entry, bytes))
+    }
+
+    /// Makes an entry that is about to be written so long that what is `kept` behind it begins as far behind a block's beginning as
+    /// it did.
+    fn align(&self, header: &mut Header, contents: &Prepared, (start, len): (u64, u64), block: u64) -> Result<(), Error> {
+        if len < WORTH_SHARING {
+            return Ok(());
+        }
+        let end = self.staging.position() + header.local(contents)?.len() as u64 + contents.compressed_size;
+        let mut missing = (start % block + block - end % block) % block;
+        while missing > 0 && missing < MIN_PADDING as u64 {
+            missing += block;
+        }
+        if missing > 0 {
+            // Without the padding what follows is copied, which only takes longer.
+            header.pad(missing as usize);
+        }
+        Ok(())
+    }
 }

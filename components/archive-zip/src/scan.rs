@@ -9,9 +9,9 @@ mod limits;
 mod local;
 mod pairs;
 
-pub use central::read_record;
+pub use central::{measure_record, read_record};
+pub use eocd::find as find_end;
 pub use local::LocalHeader;
-pub use pairs::check as check_pairs;
 
 use crate::bytes::{Bytes, Window};
 use crate::contract::{Entry, Error, Limits, Listing};

@@ -7,7 +7,7 @@ use wasip2::filesystem::types::{Descriptor, DescriptorFlags, DescriptorType, Err
 use crate::contract::Error;
 use crate::extract::Create;
 use crate::failure::{full, internal, invalid, moved_on, quoted, unholdable};
-use crate::pack::Contents;
+use crate::prepare::Contents;
 
 /// Where the host mounts the session's files.
 const MOUNT: &str = "/workspace";

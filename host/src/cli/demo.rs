@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::process::Stdio;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rmcp::ServiceExt;
@@ -177,12 +178,17 @@ async fn make_sample(gate: &Gate, place: &Path, archive: &Path) -> Result<(), Fa
     }
     let dir = cap_std::fs::Dir::open_ambient_dir(&contents, cap_std::ambient_authority()).map_err(|error| failed(&error))?;
     let stage = std::fs::File::create_new(archive).map_err(|error| failed(&error))?;
-    let add =
-        |(path, _): &(&str, &str)| Change::Add { path: (*path).to_owned(), kind: Kind::File, modified: 1_767_225_600, mode: 0o644 };
+    let add = |(path, text): &(&str, &str)| {
+        let (path, size) = ((*path).to_owned(), text.len() as u64);
+        Change::Add { path, kind: Kind::File, size, modified: 1_767_225_600, mode: 0o644 }
+    };
     let changes: Vec<Change> = SAMPLE.iter().map(add).collect();
-    let security = &gate.config.settings.security;
-    let stage = Stage { file: stage.into(), written: Box::new(|_| ()) };
-    gate.driver()?.pack(None, &changes, stage, dir, security, &CancellationToken::new()).await?;
+    let scratch = std::fs::File::options().read(true).write(true).create_new(true).open(place.join("scratch"));
+    let scratch = Arc::new(scratch.map_err(|error| failed(&error))?);
+    let (driver, cancel) = (gate.driver()?, CancellationToken::new());
+    let ready = driver.prepare(&changes, &[], &dir, scratch, &cancel, |_| ()).await?;
+    let stage = Stage { file: stage.into(), block_size: 0, written: Box::new(|_| ()) };
+    driver.pack(None, ready, stage, &gate.config.settings.security, &cancel).await?;
     Ok(())
 }
 

@@ -1,7 +1,6 @@
 //! Opening, syncing and closing sessions: where the durable steps of `workspace` and the archive driver come together.
 
-use std::collections::HashSet;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
 
 use tokio::sync::mpsc::UnboundedSender;
 use tokio_util::sync::CancellationToken;
@@ -11,9 +10,9 @@ use super::bindings::plugin::zipfs::plugin::sessions::{Changes, Closed, Info, Op
 use super::driver::{Driver, Stage};
 use super::guest::Event;
 use super::imports::progress::Reported;
-use crate::config::CloseUnsaved;
+use crate::config::{CloseUnsaved, Security};
 use crate::failure::{Class, Failure};
-use crate::workspace::listing::{Kind, Listing};
+use crate::workspace::listing::{Change, Entry, Kind, Listing, is_result};
 use crate::workspace::lock::Mode;
 use crate::workspace::metadata::Metadata;
 use crate::workspace::open::Opening;
@@ -109,7 +108,14 @@ pub async fn sync_session(
     let settings = host.workspaces.settings();
     host.workspaces.change_lock(session, Mode::Exclusive).await?;
     let driver = (host.driver)()?;
-    let mut syncing = Syncing::begin(&host.workspaces, session, force)?;
+    let mut syncing = Syncing::begin(&host.workspaces, session)?;
+    if syncing.is_in_doubt() {
+        let is_same = holds_the_same(&driver, &syncing, &settings.security, cancel).await;
+        syncing.decide(is_same);
+    }
+    if syncing.must_rescan() && !force {
+        return Err(syncing.changed_by_others());
+    }
     if syncing.must_rescan() {
         // The changed source is the base only as far as it can be read; what cannot be read is written anew.
         let listing = driver.scan(syncing.source(), &settings.security, cancel).await.ok();
@@ -134,6 +140,15 @@ pub async fn sync_session(
     }
 }
 
+/// Whether the source, which looks different and whose hash is not known, has every entry that it had, with the same contents.
+async fn holds_the_same(driver: &Driver, syncing: &Syncing, security: &Security, cancel: &CancellationToken) -> bool {
+    let Ok(listing) = driver.scan(syncing.source(), security, cancel).await else { return false };
+    let before = &syncing.baseline().entries;
+    let is_same = listing.entries.iter().eq(before.iter().map(|known| &known.entry));
+    let files = listing.entries.into_iter().filter(|entry| entry.kind == Kind::File).collect();
+    is_same && driver.verify(syncing.source(), files, cancel).await.is_ok()
+}
+
 async fn write_stage(
     host: &SessionHost,
     driver: &Arc<Driver>,
@@ -143,51 +158,114 @@ async fn write_stage(
     cancel: &CancellationToken,
 ) -> Result<commit::Committed, Failure> {
     let settings = host.workspaces.settings();
-    let stage = syncing.stage(session)?;
     let as_sync_failure = |failure: Failure| Failure { class: failure.class, ..syncing.failed(&failure.message) };
-    let contents = session.contents.try_clone().map_err(|error| Failure::internal(format!("The workspace is gone: {error}.")))?;
-    let base = Some(syncing.source()).filter(|_| !syncing.starts_anew());
-    let orders = syncing.changes().orders();
-    let target = Stage { file: stage.clone(), written: Box::new(report_written(events, syncing.estimated_size())) };
-    let packed = driver.pack(base, &orders, target, contents, &settings.security, cancel).await.map_err(as_sync_failure)?;
+    let stage = syncing.stage(session)?;
+    let noted = syncing.note(session, &stage);
+    let filled = fill(driver, session, syncing, &stage, &settings.security, events, cancel).await;
+    // Whatever came of it: what is written about the session from here on must not meet the note.
+    if let Some(noted) = noted {
+        let _ = noted.join();
+    }
+    let (packed, hashed) = filled.map_err(as_sync_failure)?;
 
     // What we are about to put in the place of the user's archive must read back as what was meant to be written. Meanwhile it is
-    // hashed on another thread, and put on disk on this one.
+    // put on disk.
     let read_back = syncing.reopen(&stage)?;
-    let hashed = tokio::task::spawn_blocking({
-        let stage = read_back.clone();
-        move || copy::hash(&stage)
-    });
-    let no_limits = crate::config::Security {
+    let no_limits = Security {
         max_file_count: u64::MAX,
         max_extracted_size_bytes: u64::MAX,
         max_compression_ratio: u64::MAX,
         ..settings.security.clone()
     };
     let (scanned, sealed) =
-        tokio::join!(driver.scan(read_back.clone(), &no_limits, cancel), async { syncing.seal(session, &stage) });
+        tokio::join!(driver.scan(read_back.clone(), &no_limits, cancel), async { syncing.seal(session, &stage.file) });
     let scanned = scanned.map_err(as_sync_failure)?;
-    if scanned.entries != packed.entries {
+    let before = syncing.baseline().entries.iter().map(|known| &known.entry);
+    if !is_result(before, &syncing.changes().orders(), &packed, &scanned.entries) {
         return Err(syncing.failed("the new archive does not read back as it was written"));
     }
-    let changed: HashSet<&str> = syncing.changes().files().collect();
-    let written = scanned.entries.into_iter().filter(|entry| changed.contains(entry.path.as_str())).collect();
-    driver.verify(read_back, written, cancel).await.map_err(as_sync_failure)?;
-    let hash = hashed.await.map_err(|error| Failure::internal(format!("The new archive was not hashed: {error}.")))?;
-    let hash = hash.map_err(|error| as_sync_failure(Failure::internal(format!("The new archive cannot be read: {error}."))))?;
+    let files = packed.into_iter().filter(|entry| entry.kind == Kind::File).collect();
+    driver.verify(read_back, files, cancel).await.map_err(as_sync_failure)?;
+    let hash = match hashed {
+        Some(hashed) => Some(hashed.await.map_err(|error| Failure::internal(format!("The hash broke down: {error}.")))?),
+        None => None,
+    };
+    let hash = hash.transpose().map_err(|error| syncing.failed(&format!("the new archive cannot be read: {error}")))?;
     sealed?;
-    commit::commit_staged(&host.workspaces, session, syncing, &stage, hash, packed)
+    commit::commit_staged(&host.workspaces, session, syncing, &stage, hash, scanned)
 }
 
-/// Tells whoever listens how much of the new archive is written. The size is an estimate, so the end is only told at the end.
-fn report_written(events: Option<UnboundedSender<Event>>, estimated: u64) -> impl Fn(u64) + Send + Sync + 'static {
-    let reported = Mutex::new(Reported::default());
-    move |written| {
-        let Some(events) = &events else { return };
-        let (done, total) = (written.min(estimated.saturating_sub(1)) as f64, estimated.max(1) as f64);
-        if reported.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).lets_pass(done, Some(total)) {
-            let message = Some(format!("wrote {} of about {} KiB", written >> 10, estimated >> 10));
-            let _ = events.send(Event::Progress { done, total: Some(total), message });
+/// The hash of the stage and how many bytes it is of, once they are known.
+type Hashed = tokio::task::JoinHandle<std::io::Result<(String, u64)>>;
+
+/// Has the driver write the new archive into the stage, and returns what is new in it.
+async fn fill(
+    driver: &Arc<Driver>,
+    session: &Workspace,
+    syncing: &Syncing,
+    stage: &sync::Stage,
+    security: &Security,
+    events: Option<UnboundedSender<Event>>,
+    cancel: &CancellationToken,
+) -> Result<(Vec<Entry>, Option<Hashed>), Failure> {
+    let orders = syncing.changes().orders();
+    let known = &syncing.baseline().entries;
+    let progress = Arc::new(Progress::new(events, orders.iter().map(Change::size).sum(), syncing.estimated_size()));
+    let prepared = {
+        let progress = progress.clone();
+        move |bytes| progress.prepared(bytes)
+    };
+    let ready = driver.prepare(&orders, known, &session.contents, stage.scratch.clone(), cancel, prepared).await?;
+
+    // Another thread hashes the stage as far as it is written. Where blocks are shared this would be most of the work; there the
+    // hash is left for when it is needed.
+    let (reached, to_hash) = mpsc::channel();
+    let hashed = (stage.block_size == 0).then(|| {
+        let file = stage.file.clone();
+        tokio::task::spawn_blocking(move || copy::hash_behind(&file, to_hash))
+    });
+    let written = move |written| {
+        let _ = reached.send(written);
+        progress.written(written);
+    };
+    let target = Stage { file: stage.file.clone(), block_size: stage.block_size, written: Box::new(written) };
+    let base = (!syncing.starts_anew()).then(|| (syncing.source(), known.as_slice()));
+    let packed = driver.pack(base, ready, target, security, cancel).await?;
+    Ok((packed, hashed))
+}
+
+/// Tells whoever listens how far a sync is: first what is compressed, then what is written of the new archive. Its size is an
+/// estimate, so the end is only told at the end.
+struct Progress {
+    events: Option<UnboundedSender<Event>>,
+    to_prepare: u64,
+    estimated: u64,
+    state: Mutex<(u64, Reported)>,
+}
+
+impl Progress {
+    fn new(events: Option<UnboundedSender<Event>>, to_prepare: u64, estimated: u64) -> Progress {
+        Progress { events, to_prepare, estimated, state: Mutex::default() }
+    }
+
+    fn prepared(&self, more: u64) {
+        let mut state = self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        state.0 += more;
+        let done = state.0.min(self.to_prepare);
+        self.tell(&mut state.1, done, || format!("compressed {} of {} KiB", done >> 10, self.to_prepare >> 10));
+    }
+
+    fn written(&self, written: u64) {
+        let mut state = self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let done = self.to_prepare + written.min(self.estimated.saturating_sub(1));
+        self.tell(&mut state.1, done, || format!("wrote {} of about {} KiB", written >> 10, self.estimated >> 10));
+    }
+
+    fn tell(&self, reported: &mut Reported, done: u64, message: impl Fn() -> String) {
+        let Some(events) = &self.events else { return };
+        let (done, total) = (done as f64, (self.to_prepare + self.estimated).max(1) as f64);
+        if reported.lets_pass(done, Some(total)) {
+            let _ = events.send(Event::Progress { done, total: Some(total), message: Some(message()) });
         }
     }
 }

@@ -19,6 +19,7 @@ use super::imports::archive_io::{Source, Staged};
 use super::limits::Limits;
 use crate::config::Security;
 use crate::failure::Failure;
+use crate::workspace::baseline::Recorded;
 use crate::workspace::listing::{Change, Entry, Kind, Listing};
 use crate::workspace::quota::Allowance;
 
@@ -33,12 +34,22 @@ pub struct Driver {
 /// Where an archive is written, and who hears how much of it is.
 pub struct Stage {
     pub file: Arc<File>,
+    pub block_size: u32,
     pub written: Box<dyn Fn(u64) + Send + Sync>,
+}
+
+/// Changes whose contents are ready, and the file that has them.
+pub struct Ready {
+    scratch: Arc<File>,
+    changes: Vec<exported::Change>,
 }
 
 /// One piece of extraction: enough work to be worth an instance, little enough that cores finish together and progress shows.
 const PIECE_ENTRIES: usize = 500;
 const PIECE_BYTES: u64 = 16 << 20;
+/// The same for compressing, which takes ten times as long.
+const PREPARED_ENTRIES: usize = 128;
+const PREPARED_BYTES: u64 = 1 << 20;
 
 impl Driver {
     pub fn new(sandbox: Arc<Sandbox>, compiled: Arc<Compiled>) -> Driver {
@@ -73,36 +84,18 @@ impl Driver {
         cancel: &CancellationToken,
         extracted: impl Fn(u64) + Send + Sync + 'static,
     ) -> Result<(), Failure> {
-        let pieces = Arc::new(Mutex::new(cut_into_pieces(entries)));
-        let workers = std::thread::available_parallelism().map_or(1, |cores| cores.get().min(8));
-        let extracted = Arc::new(extracted);
-        // The first failure stops the others.
-        let stop = cancel.child_token();
-        let mut tasks = tokio::task::JoinSet::new();
-        for _ in 0..workers {
-            let (driver, archive, pieces) = (self.clone(), archive.clone(), pieces.clone());
-            let (stop, extracted) = (stop.clone(), extracted.clone());
-            let contents = contents.try_clone().map_err(|error| Failure::internal(format!("No handle for a worker: {error}.")))?;
-            tasks.spawn(async move {
-                loop {
-                    let Some(piece) = pieces.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).pop_front() else {
-                        return Ok(());
-                    };
-                    let done = piece.len() as u64;
-                    driver.extract_piece(archive.clone(), piece, &contents, &stop).await?;
-                    extracted(done);
-                }
-            });
-        }
-        let mut outcome = Ok(());
-        while let Some(joined) = tasks.join_next().await {
-            let ended = joined.unwrap_or_else(|error| Err(Failure::internal(format!("An extraction broke down: {error}."))));
-            if ended.is_err() && outcome.is_ok() {
-                outcome = ended;
-                stop.cancel();
+        let contents = Arc::new(contents.try_clone().map_err(workspace_gone)?);
+        let (driver, extracted) = (self.clone(), Arc::new(extracted));
+        let extract = move |piece: Vec<exported::Entry>, stop: CancellationToken| {
+            let (driver, archive, contents, extracted) = (driver.clone(), archive.clone(), contents.clone(), extracted.clone());
+            async move {
+                let done = piece.len() as u64;
+                driver.extract_piece(archive, piece, &contents, &stop).await?;
+                extracted(done);
+                Ok(())
             }
-        }
-        outcome
+        };
+        on_all_cores(cut_into_pieces(entries), extract, cancel).await.map(drop)
     }
 
     async fn extract_piece(
@@ -115,7 +108,7 @@ impl Driver {
         // Declared sizes were checked against the limits; the allowance holds the driver to them.
         let bytes = piece.iter().map(|entry| entry.size).sum();
         let allowance = Allowance::fixed(bytes, piece.len() as u64);
-        let dir = contents.try_clone().map_err(|error| Failure::internal(format!("The workspace is gone: {error}.")))?;
+        let dir = contents.try_clone().map_err(workspace_gone)?;
         let call = CallContext { mount: Some(Mount::writable(dir, None, allowance)), ..CallContext::default() };
         self.run(call, cancel, move |store, driver| {
             Box::pin(async move {
@@ -138,36 +131,93 @@ impl Driver {
         .await
     }
 
-    /// Writes the archive that results from the changes into `stage`.
-    pub async fn pack(
-        &self,
-        base: Option<Arc<File>>,
+    /// Puts the contents that `changes` to `entries` ask for into `scratch`, compressed. `prepared` hears of each piece how large it
+    /// was.
+    pub async fn prepare(
+        self: &Arc<Self>,
         changes: &[Change],
-        stage: Stage,
-        contents: Dir,
-        security: &Security,
+        entries: &[Recorded],
+        contents: &Dir,
+        scratch: Arc<File>,
         cancel: &CancellationToken,
-    ) -> Result<Listing, Failure> {
-        let changes: Vec<exported::Change> = changes.iter().cloned().map(exported::Change::from).collect();
-        let base_size = base.as_ref().and_then(|file| file.metadata().ok()).map_or(0, |metadata| metadata.len());
-        // Stored without compression, with headers of a kilobyte each: more than that is a fault of the driver.
-        let most =
-            base_size.saturating_add(security.max_extracted_size_bytes).saturating_add(changes.len() as u64 * 2048 + (1 << 20));
-        let call = CallContext { mount: Some(Mount::read_only(contents)), ..CallContext::default() };
-        let listing = self
+        prepared: impl Fn(u64) + Send + Sync + 'static,
+    ) -> Result<Ready, Failure> {
+        let contents = Arc::new(contents.try_clone().map_err(workspace_gone)?);
+        let (driver, file, prepared) = (self.clone(), scratch.clone(), Arc::new(prepared));
+        let prepare = move |piece: Piece, stop: CancellationToken| {
+            let (driver, file, contents, prepared) = (driver.clone(), file.clone(), contents.clone(), prepared.clone());
+            async move {
+                let (first, bytes) = (piece.first, piece.bytes);
+                let ready = driver.prepare_piece(piece, file, &contents, &stop).await?;
+                prepared(bytes);
+                Ok((first, ready))
+            }
+        };
+        let mut ready = on_all_cores(cut_wanted(changes, entries), prepare, cancel).await?;
+        ready.sort_by_key(|(first, _)| *first);
+        let mut ready = ready.into_iter().flat_map(|(_, ready)| ready);
+        let told = changes.iter().map(|change| with_contents(change, &mut ready)).collect::<Option<_>>();
+        let changes = told.ok_or_else(|| Failure::internal("The archive driver did not prepare everything."))?;
+        Ok(Ready { scratch, changes })
+    }
+
+    async fn prepare_piece(
+        &self,
+        piece: Piece,
+        scratch: Arc<File>,
+        contents: &Dir,
+        cancel: &CancellationToken,
+    ) -> Result<Vec<exported::Prepared>, Failure> {
+        let dir = contents.try_clone().map_err(workspace_gone)?;
+        let call = CallContext { mount: Some(Mount::read_only(dir)), ..CallContext::default() };
+        let (start, most) = (piece.start, piece.room());
+        let staged = Staged { file: scratch, start, position: 0, block_size: 0, most, written: Box::new(|_| {}) };
+        let mut prepared = self
             .run(call, cancel, move |store, driver| {
                 Box::pin(async move {
-                    let source = match base {
-                        Some(file) => Some(push_source(store, file)?),
-                        None => None,
-                    };
-                    let staged =
-                        store.data_mut().table.push(Staged { file: stage.file, position: 0, most, written: stage.written })?;
-                    driver.zipfs_plugin_archive().call_pack(&mut *store, source, &changes, staged).await
+                    let staged = store.data_mut().table.push(staged)?;
+                    driver.zipfs_plugin_archive().call_prepare(&mut *store, &piece.wanted, staged).await
                 })
             })
             .await?;
-        Ok(listing.into())
+        for contents in &mut prepared {
+            contents.offset = contents.offset.saturating_add(start);
+        }
+        Ok(prepared)
+    }
+
+    /// Writes the archive that results from the changes into `stage`, and returns what is new in it.
+    pub async fn pack(
+        &self,
+        base: Option<(Arc<File>, &[Recorded])>,
+        ready: Ready,
+        stage: Stage,
+        security: &Security,
+        cancel: &CancellationToken,
+    ) -> Result<Vec<Entry>, Failure> {
+        let places: Vec<exported::Place> = base
+            .iter()
+            .flat_map(|(_, entries)| *entries)
+            .map(|known| exported::Place { offset: known.entry.offset, span: known.entry.span })
+            .collect();
+        let base = base.map(|(file, _)| file);
+        let base_size = base.as_ref().and_then(|file| file.metadata().ok()).map_or(0, |metadata| metadata.len());
+        // Stored without compression, with headers and padding of some kilobytes each: more than that is a fault of the driver.
+        let headers = ready.changes.len() as u64 * (2048 + 2 * u64::from(stage.block_size)) + (1 << 20);
+        let most = base_size.saturating_add(security.max_extracted_size_bytes).saturating_add(headers);
+        let Stage { file, block_size, written } = stage;
+        let staged = Staged { file, start: 0, position: 0, block_size, most, written };
+        let written = self
+            .run(CallContext::default(), cancel, move |store, driver| {
+                Box::pin(async move {
+                    let source = base.map(|file| push_source(store, file)).transpose()?;
+                    let scratch = push_source(store, ready.scratch)?;
+                    let staged = store.data_mut().table.push(staged)?;
+                    driver.zipfs_plugin_archive().call_pack(&mut *store, source, &places, &ready.changes, scratch, staged).await
+                })
+            })
+            .await?;
+        Ok(written.into_iter().map(Entry::from).collect())
     }
 
     /// A fresh instance for each piece of work, like every other guest.
@@ -195,6 +245,121 @@ impl Driver {
             .await?;
         answer.map_err(Failure::from)
     }
+}
+
+/// Does all pieces of a work, as many at a time as there are cores. The first failure stops the others. The answers come in any order.
+async fn on_all_cores<P: Send + 'static, T: Send + 'static, F: Future<Output = Result<T, Failure>> + Send>(
+    pieces: VecDeque<P>,
+    work: impl Fn(P, CancellationToken) -> F + Clone + Send + 'static,
+    cancel: &CancellationToken,
+) -> Result<Vec<T>, Failure> {
+    let workers = std::thread::available_parallelism().map_or(1, |cores| cores.get().min(8)).min(pieces.len());
+    let stop = cancel.child_token();
+    // One alone needs no other thread.
+    if pieces.len() == 1 {
+        let mut done = Vec::new();
+        for piece in pieces {
+            done.push(work(piece, stop.clone()).await?);
+        }
+        return Ok(done);
+    }
+    let pieces = Arc::new(Mutex::new(pieces));
+    let mut tasks = tokio::task::JoinSet::new();
+    for _ in 0..workers {
+        let (work, pieces, stop) = (work.clone(), pieces.clone(), stop.clone());
+        tasks.spawn(async move {
+            let mut done = Vec::new();
+            let next = || pieces.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).pop_front();
+            while let Some(piece) = next() {
+                done.push(work(piece, stop.clone()).await?);
+            }
+            Ok(done)
+        });
+    }
+    let mut outcome = Ok(Vec::new());
+    while let Some(joined) = tasks.join_next().await {
+        let ended = joined.unwrap_or_else(|error| Err(Failure::internal(format!("A worker broke down: {error}."))));
+        match (&mut outcome, ended) {
+            (Ok(all), Ok(done)) => all.extend(done),
+            (Ok(_), Err(failure)) => {
+                outcome = Err(failure);
+                stop.cancel();
+            }
+            (Err(_), _) => {}
+        }
+    }
+    outcome
+}
+
+fn workspace_gone(error: std::io::Error) -> Failure {
+    Failure::internal(format!("The workspace is gone: {error}."))
+}
+
+/// Some of the contents to prepare: those of the changes from number `first` on.
+struct Piece {
+    first: usize,
+    wanted: Vec<exported::Wanted>,
+    /// What they weigh in the workspace.
+    bytes: u64,
+    /// Where in the scratch file they go. It has holes, which cost nothing.
+    start: u64,
+}
+
+impl Piece {
+    /// The stretch of the scratch file that is theirs: what does not compress grows a little.
+    fn room(&self) -> u64 {
+        self.bytes + self.bytes / 8 + (1 << 20)
+    }
+}
+
+/// The contents that changes ask for, in pieces; the largest first.
+fn cut_wanted(changes: &[Change], entries: &[Recorded]) -> VecDeque<Piece> {
+    let wanted = changes.iter().filter_map(|change| {
+        let wanted = match change {
+            Change::Remove(_) => return None,
+            Change::Replace { index, .. } => {
+                let entry = &entries.get(*index as usize)?.entry;
+                exported::Wanted { path: entry.path.clone(), kind: entry.kind.into(), method: Some(entry.method) }
+            }
+            Change::Add { path, kind, .. } => exported::Wanted { path: path.clone(), kind: (*kind).into(), method: None },
+        };
+        Some((wanted, change.size()))
+    });
+    let mut pieces: Vec<Piece> = Vec::new();
+    for (number, (wanted, size)) in wanted.enumerate() {
+        match pieces.last_mut() {
+            Some(piece) if piece.wanted.len() < PREPARED_ENTRIES && piece.bytes < PREPARED_BYTES => {
+                piece.bytes += size;
+                piece.wanted.push(wanted);
+            }
+            last => {
+                let start = last.map_or(0, |piece| piece.start + piece.room());
+                pieces.push(Piece { first: number, wanted: vec![wanted], bytes: size, start });
+            }
+        }
+    }
+    pieces.sort_by_key(|piece| std::cmp::Reverse(piece.bytes / PREPARED_BYTES));
+    pieces.into()
+}
+
+/// The change as the driver takes it, with the next of the contents that are ready if it needs some.
+fn with_contents(change: &Change, ready: &mut impl Iterator<Item = exported::Prepared>) -> Option<exported::Change> {
+    Some(match change {
+        Change::Remove(index) => exported::Change::Remove(*index),
+        Change::Replace { index, modified, mode, .. } => exported::Change::Replace(exported::ReplacementEntry {
+            index: *index,
+            modified: *modified,
+            mode: *mode,
+            contents: ready.next()?,
+        }),
+        Change::Add { path, kind, modified, mode, .. } => exported::Change::Add(exported::NewEntry {
+            path: path.clone(),
+            kind: (*kind).into(),
+            modified: *modified,
+            mode: *mode,
+            contents: ready.next()?,
+        }),
+    })
 }
 
 /// What the driver answers: a result of its own, unless it broke down.
@@ -283,20 +448,6 @@ impl From<Entry> for exported::Entry {
             modified: entry.modified,
             offset: entry.offset,
             span: entry.span,
-        }
-    }
-}
-
-impl From<Change> for exported::Change {
-    fn from(change: Change) -> exported::Change {
-        match change {
-            Change::Remove(index) => exported::Change::Remove(index),
-            Change::Replace { index, modified, mode } => {
-                exported::Change::Replace(exported::ReplacementEntry { index, modified, mode })
-            }
-            Change::Add { path, kind, modified, mode } => {
-                exported::Change::Add(exported::NewEntry { path, kind: kind.into(), modified, mode })
-            }
         }
     }
 }

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::copy::hex;
-use super::durable::{flush_file, write_whole};
+use super::durable::{expect_at, flush_file, write_whole};
 use super::identity::Identity;
 use super::store::create_private_dir;
 use crate::config::Durability;
@@ -67,23 +67,29 @@ fn copy_aside(dir: &Dir, source: &File, waiting: &str, durability: Durability) -
     flush_file(&copy, durability)
 }
 
-/// Makes what waits the newest backup and lets the oldest go. After a crash it is called again, and goes on where it was.
-///
-/// Returns the backup's name, or `None` if nothing waits.
-pub fn rotate(
-    workspaces: &Dir,
-    source: &Path,
-    dir: &Dir,
-    waiting: &str,
-    depth: usize,
-    durability: Durability,
-) -> io::Result<Option<String>> {
-    let fresh = match Identity::at(dir, waiting) {
-        Ok(fresh) => fresh,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    let name = source.file_name().and_then(|name| name.to_str()).ok_or(io::ErrorKind::InvalidFilename)?;
+/// What a rotation does, found out without doing anything.
+pub struct Plan {
+    lists: Dir,
+    /// Under which the archive's list is kept.
+    key: String,
+    /// The list as it has to be before anything moves: after a crash in the middle it knows every file that is ours, wherever it
+    /// got to. Nothing if it is so already.
+    list: Option<Vec<u8>>,
+    /// The numbers along which the backups move, the first for the newest.
+    run: Vec<usize>,
+    expired: Vec<usize>,
+}
+
+impl Plan {
+    /// The list's place and contents, if it has to be written. Whoever has other files to put on disk does it in one go.
+    pub fn list(&self) -> Option<(&Dir, &str, &[u8])> {
+        Some((&self.lists, &self.key, self.list.as_deref()?))
+    }
+}
+
+/// How the backups of `source` move when `fresh` becomes the newest.
+pub fn plan(workspaces: &Dir, source: &Path, dir: &Dir, fresh: &Identity, depth: usize) -> io::Result<Plan> {
+    let name = file_name(source)?;
     let lists = match workspaces.open_dir(LISTS) {
         Ok(lists) => lists,
         Err(_) => create_private_dir(workspaces, LISTS)?,
@@ -93,7 +99,7 @@ pub fn rotate(
     let at = |number: usize| Identity::at(dir, &backup_name(name, number));
     let ours: Vec<(usize, Identity)> = (1..=list.highest)
         .filter_map(|number| Some((number, at(number).ok()?)))
-        .filter(|(_, file)| list.has(file) && !file.is_same_file(&fresh))
+        .filter(|(_, file)| list.has(file) && !file.is_same_file(fresh))
         .collect();
     let (kept, expired) = ours.split_at(ours.len().min(depth.saturating_sub(1)));
 
@@ -110,19 +116,49 @@ pub fn rotate(
         }
     }
     let highest = run.iter().chain(ours.iter().map(|(number, _)| number)).copied().max().unwrap_or(1);
-    // The list comes first: after a crash in the middle it knows every file that is ours, wherever it got to.
-    let files = std::iter::once(fresh).chain(ours.iter().map(|(_, file)| *file)).collect();
-    write_whole(&lists, &key, &serde_json::to_vec(&List { highest, files })?, durability)?;
-    for (number, _) in expired {
-        remove_at_leisure(dir, &backup_name(name, *number))?;
+    let is_known = list.highest >= highest && list.has(fresh);
+    let files = std::iter::once(*fresh).chain(ours.iter().map(|(_, file)| *file)).collect();
+    let list = if is_known { None } else { Some(serde_json::to_vec(&List { highest, files })?) };
+    let expired = expired.iter().map(|(number, _)| *number).collect();
+    Ok(Plan { lists, key, list, run, expired })
+}
+
+/// Makes what waits the newest backup and lets the oldest go. After a crash it is called again, and goes on where it was. The names
+/// are left to the caller to put on disk.
+///
+/// Returns the backup's name, or `None` if nothing waits.
+pub fn rotate(
+    workspaces: &Dir,
+    source: &Path,
+    dir: &Dir,
+    waiting: &str,
+    depth: usize,
+    durability: Durability,
+) -> io::Result<Option<String>> {
+    let fresh = match Identity::at(dir, waiting) {
+        Ok(fresh) => fresh,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let plan = plan(workspaces, source, dir, &fresh, depth)?;
+    if let Some((lists, key, list)) = plan.list() {
+        write_whole(lists, key, list, durability)?;
     }
-    for step in run.windows(2).rev() {
+    let name = file_name(source)?;
+    for number in plan.expired {
+        remove_at_leisure(dir, &backup_name(name, number))?;
+    }
+    for step in plan.run.windows(2).rev() {
         dir.rename(backup_name(name, step[0]), dir, backup_name(name, step[1]))?;
     }
-    let newest = backup_name(name, run[0]);
+    let newest = backup_name(name, plan.run[0]);
     dir.rename(waiting, dir, &newest)?;
-    super::durable::expect_at(dir, &newest, fresh.inode)?;
+    expect_at(dir, &newest, fresh.inode)?;
     Ok(Some(newest))
+}
+
+fn file_name(source: &Path) -> io::Result<&str> {
+    source.file_name().and_then(|name| name.to_str()).ok_or_else(|| io::ErrorKind::InvalidFilename.into())
 }
 
 /// Removes a name at once and what is behind it in the background: giving back the blocks of a large file takes a while.

@@ -113,8 +113,12 @@ impl Baseline {
     }
 
     pub fn store_as(&self, workspace: &Dir, name: &str, durability: Durability) -> io::Result<()> {
-        let bytes = postcard::to_stdvec(self).map_err(io::Error::other)?;
-        write_whole(workspace, name, &bytes, durability)
+        write_whole(workspace, name, &self.to_bytes()?, durability)
+    }
+
+    /// What the file holds.
+    pub fn to_bytes(&self) -> io::Result<Vec<u8>> {
+        postcard::to_stdvec(self).map_err(io::Error::other)
     }
 }
 

@@ -4,24 +4,27 @@
 //! is on disk before anything refers to it; the metadata says what the new archive is before the name changes; the old archive
 //! has its second name before the first one is taken over; and the directory is on disk before success is reported. Backups
 //! rotate last: a sync that does not happen costs no old version.
+//!
+//! Each wait for the disk costs about as much as copying ten megabytes, so there are three: for the stage, for what recovery has to
+//! know, and for the names.
 
 use std::collections::HashMap;
-use std::fs::File;
 use std::io;
 use std::path::PathBuf;
 
+use cap_std::fs::Dir;
 use rustix::fs::RenameFlags;
 use rustix::io::Errno;
 
 use super::baseline::{Baseline, Recorded};
-use super::durable::{expect_at, flush_directory};
+use super::durable::{expect_at, flush_directory, write_together};
 use super::identity::Identity;
 use super::listing::{Kind, Listing};
 use super::metadata::{LeftOver, Staged, State, now};
 use super::open::open_source_ambient;
 use super::status::Found;
 use super::store::{Workspace, Workspaces};
-use super::sync::{Syncing, conflict, failed};
+use super::sync::{Stage, Syncing, conflict, failed};
 use super::{backups, layout};
 use crate::failure::Failure;
 
@@ -39,27 +42,26 @@ pub fn commit_staged(
     workspaces: &Workspaces,
     workspace: &mut Workspace,
     syncing: &Syncing,
-    stage: &File,
-    hash: String,
+    stage: &Stage,
+    hash: Option<(String, u64)>,
     listing: Listing,
 ) -> Result<Committed, Failure> {
     let fail = |what: &str, error: io::Error| failed(&syncing.source_path, &format!("{what}: {error}"));
     let durability = workspace.durability;
-    let metadata = stage.metadata().map_err(|error| fail("the new archive cannot be read back", error))?;
+    let metadata = stage.file.metadata().map_err(|error| fail("the new archive cannot be read back", error))?;
     let identity = Identity::of(&metadata);
+    if hash.as_ref().is_some_and(|(_, hashed)| *hashed != identity.size) {
+        return Err(fail("the new archive is not as it was written", io::ErrorKind::UnexpectedEof.into()));
+    }
+    let hash = hash.map(|(hash, _)| hash);
 
     let files = listing.entries.iter().filter(|entry| entry.kind == Kind::File);
     let (file_count, extracted_size_bytes) = files.fold((0, 0), |(count, sum), entry| (count + 1, sum + entry.size));
     let staged = Staged { hash, identity, file_count, extracted_size_bytes };
-    next_baseline(syncing, listing)
-        .store_as(&workspace.dir, NEXT_BASELINE, durability)
-        .map_err(|error| fail("the session cannot be written", error))?;
     let waiting = (syncing.backup_depth > 0).then(|| syncing.waiting_name.clone());
-    if let Some(pending) = &mut workspace.metadata.pending {
-        pending.staged = Some(staged.clone());
-        pending.backup = waiting.clone();
-    }
-    workspace.store_metadata()?;
+    workspace.metadata.state = State::Syncing;
+    workspace.metadata.pending = Some(syncing.pending(Some(staged.clone()), waiting.clone()));
+    write_down(workspaces, workspace, syncing, listing)?;
 
     check_still_ours(syncing)?;
     let dir = &syncing.source_dir;
@@ -67,20 +69,45 @@ pub fn commit_staged(
         backups::set_aside(dir, &syncing.source_name, &syncing.source, waiting, durability)
             .map_err(|error| fail("the backup cannot be made", error))?;
     }
+    syncing.name_stage(stage).map_err(|error| fail("the new archive cannot be put in place", error))?;
     swap_in(syncing, workspace, &identity)?;
+    let backup = put_backup_in_place(workspaces, workspace, syncing, waiting)?;
     flush_directory(dir, durability).map_err(|error| {
         Failure::internal(format!("{} is new, but may not be on disk yet: {error}.", syncing.source_path.display()))
     })?;
-    let backup = put_backup_in_place(workspaces, workspace, syncing, waiting)?;
-    flush_directory(dir, durability).map_err(|error| {
-        Failure::internal(format!("{} is new, but its backup may not be on disk yet: {error}.", syncing.source_path.display()))
-    })?;
 
+    // From here on a power cut costs nothing but a note that the sync was interrupted: recovery finds it done.
     adopt_next_baseline(workspace)?;
     finish(workspace, staged);
-    workspace.store_metadata()?;
+    workspace
+        .metadata
+        .store_soon(&workspace.dir, durability)
+        .map_err(|error| Failure::internal(format!("The session's metadata cannot be written: {error}.")))?;
     let backup_path = backup.map(|name| syncing.source_path.with_file_name(name));
     Ok(Committed { backup_path, size: identity.size })
+}
+
+/// Puts on disk, before any name changes, what recovery has to know: what the new archive is, its baseline, and which backups are
+/// ours.
+fn write_down(workspaces: &Workspaces, workspace: &Workspace, syncing: &Syncing, listing: Listing) -> Result<(), Failure> {
+    let write = || {
+        let baseline = next_baseline(syncing, listing).to_bytes()?;
+        let metadata = workspace.metadata.to_bytes()?;
+        let depth = syncing.backup_depth as usize;
+        let plan = match depth {
+            0 => None,
+            _ => {
+                let (source, dir) = (&syncing.source_path, &syncing.source_dir);
+                Some(backups::plan(workspaces.root(), source, dir, &syncing.identity, depth)?)
+            }
+        };
+        // The metadata comes last: it says that the others hold.
+        let mut files: Vec<(&Dir, &str, &[u8])> = plan.as_ref().and_then(backups::Plan::list).into_iter().collect();
+        files.push((&workspace.dir, NEXT_BASELINE, &baseline));
+        files.push((&workspace.dir, layout::METADATA, &metadata));
+        write_together(&files, workspace.durability)
+    };
+    write().map_err(|error| failed(&syncing.source_path, &format!("the session cannot be written: {error}")))
 }
 
 /// What the metadata says after a sync. `staged` is the archive as it was before it got its name.

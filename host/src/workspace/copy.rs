@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::sync::mpsc;
 
 use rustix::io::Errno;
@@ -83,33 +83,88 @@ fn copy_pieces(
 
 /// Copies a file of that size into an empty one.
 pub fn copy(from: &File, to: &File, size: u64) -> io::Result<()> {
-    if rustix::fs::ioctl_ficlone(to, from).is_ok() { Ok(()) } else { copy_range(from, to, 0, size, |_| {}) }
+    if rustix::fs::ioctl_ficlone(to, from).is_ok() {
+        Ok(())
+    } else {
+        copy_range(from, to, Range { offset: 0, len: size, at: 0 }, 0, |_| {})
+    }
+}
+
+/// Whether `to`, which is empty and stays so, can share blocks with `from`: their size, or 0.
+pub fn shared_block_size(from: &File, to: &File) -> io::Result<u32> {
+    if rustix::fs::ioctl_ficlone(to, from).is_err() {
+        return Ok(0);
+    }
+    to.set_len(0)?;
+    Ok(u32::try_from(to.metadata()?.blksize()).unwrap_or(0))
 }
 
 /// The most that is copied in one step: progress shows, and whoever follows the stage has something to read.
 const STEP: u64 = 8 << 20;
+/// The same for blocks that are shared, which costs next to nothing.
+const SHARED_STEP: u64 = 1 << 30;
 
-/// Adds `len` bytes at `offset` of one file to the end of another: in the kernel, sharing blocks where the filesystem can. `report`
-/// hears how much was copied.
-pub fn copy_range(from: &File, mut to: &File, mut offset: u64, len: u64, report: impl Fn(u64)) -> io::Result<()> {
+/// A stretch of one file, and where it goes in another.
+#[derive(Clone, Copy)]
+pub struct Range {
+    pub offset: u64,
+    pub len: u64,
+    pub at: u64,
+}
+
+/// Copies a range in the kernel. With a `block_size`, blocks that lie alike in both files are shared; it is the kernel that does so,
+/// if it is asked for whole ones. `report` hears how much was copied.
+pub fn copy_range(from: &File, to: &File, range: Range, block_size: u32, report: impl Fn(u64)) -> io::Result<()> {
+    let Range { mut offset, len, mut at } = range;
     let end = offset + len;
+    let block = u64::from(block_size);
+    let shares = block > 0 && offset % block == at % block;
     while offset < end {
-        let step = (end - offset).min(STEP) as usize;
-        match rustix::fs::copy_file_range(from, Some(&mut offset), to, None, step) {
+        let step = match shares {
+            true if offset % block > 0 => block - offset % block,
+            true => SHARED_STEP,
+            false => STEP,
+        };
+        let step = (end - offset).min(step) as usize;
+        match rustix::fs::copy_file_range(from, Some(&mut offset), to, Some(&mut at), step) {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Ok(_) | Err(Errno::INTR) => {}
             // Two filesystems, or one that cannot.
             Err(Errno::XDEV | Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => {
                 let mut buffer = vec![0; step.min(1 << 20)];
                 from.read_exact_at(&mut buffer, offset)?;
-                to.write_all(&buffer)?;
+                to.write_all_at(&buffer, at)?;
                 offset += buffer.len() as u64;
+                at += buffer.len() as u64;
             }
             Err(error) => return Err(error.into()),
         }
         report(len - (end - offset));
     }
     Ok(())
+}
+
+/// SHA-256 of a file that somebody else is writing from the first byte to the last, and how many bytes it is of. Blocks until
+/// nobody can say any more how far they got.
+pub fn hash_behind(file: &File, written: mpsc::Receiver<u64>) -> io::Result<(String, u64)> {
+    let mut digest = Sha256::new();
+    let mut buffer = vec![0; 256 << 10];
+    let mut offset = 0;
+    for reached in written {
+        while offset < reached {
+            let most = usize::try_from(reached - offset).unwrap_or(usize::MAX).min(buffer.len());
+            match file.read_at(&mut buffer[..most], offset) {
+                Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+                Ok(read) => {
+                    digest.update(&buffer[..read]);
+                    offset += read as u64;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+    }
+    Ok((hex(&digest.finalize()), offset))
 }
 
 /// SHA-256 of a whole file.
@@ -178,6 +233,39 @@ mod tests {
             to.read_exact_at(&mut copied, 0).unwrap();
             assert!(copied == contents && to.metadata().unwrap().len() == size as u64, "{size}");
         }
+    }
+
+    #[test]
+    fn a_range_is_copied_to_its_place_whether_blocks_are_shared_or_not() {
+        let contents: Vec<u8> = (0..300_000u32).map(|at| ((at * 31) >> 3) as u8).collect();
+        for (offset, len, at) in [(0, 300_000, 0), (5000, 200_000, 904), (5000, 200_000, 905), (4096, 1, 4096), (7, 0, 7)] {
+            for block_size in [0, 4096] {
+                let (from, to) = files(&contents);
+                copy_range(&from, &to, Range { offset, len, at }, block_size, |_| {}).unwrap();
+                let mut copied = vec![0; len as usize];
+                to.read_exact_at(&mut copied, at).unwrap();
+                assert!(copied == contents[offset as usize..(offset + len) as usize], "{offset} {len} {at} {block_size}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_hash_follows_the_writer() {
+        let file = tempfile::tempfile().unwrap();
+        let (written, reached) = mpsc::channel();
+        let (hash, size) = std::thread::scope(|scope| {
+            let hashing = scope.spawn(|| hash_behind(&file, reached));
+            for turn in 1..=5u64 {
+                (&file).write_all(&[turn as u8; 300_000]).unwrap();
+                written.send(turn * 300_000).unwrap();
+            }
+            drop(written);
+            hashing.join().unwrap().unwrap()
+        });
+        assert_eq!((hash, size), (super::hash(&file).unwrap(), 1_500_000));
+        let (written, reached) = mpsc::channel();
+        written.send(1_500_001).unwrap();
+        assert!(hash_behind(&file, reached).is_err(), "it is shorter than was said");
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use cap_std::fs::Dir;
 use serde::{Deserialize, Serialize};
 
-use super::durable::write_whole;
+use super::durable::{replace, write_whole};
 use super::identity::Identity;
 use super::layout;
 use crate::config::Durability;
@@ -21,8 +21,8 @@ pub struct Metadata {
     pub last_synced_at: Option<String>,
     pub last_accessed_at: String,
     pub state: State,
-    /// Of the archive at `source_path` as it was last read or written by us.
-    pub zip_hash_sha256: String,
+    /// Of the archive at `source_path` as it was last read or written by us; not known if it was written sharing blocks.
+    pub zip_hash_sha256: Option<String>,
     /// What that archive looked like to `stat` when its hash was known, if it had settled by then. While it looks the same it
     /// need not be hashed again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -74,7 +74,8 @@ pub struct Pending {
 /// An archive that is ready to be put in place.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Staged {
-    pub hash: String,
+    /// Not taken where blocks are shared: it would cost more than all the rest.
+    pub hash: Option<String>,
     pub identity: Identity,
     /// What the session holds once it is in place.
     pub file_count: u64,
@@ -97,8 +98,17 @@ impl Metadata {
     }
 
     pub fn store(&self, workspace: &Dir, durability: Durability) -> io::Result<()> {
-        let bytes = serde_json::to_vec_pretty(self)?;
-        write_whole(workspace, layout::METADATA, &bytes, durability)
+        write_whole(workspace, layout::METADATA, &self.to_bytes()?, durability)
+    }
+
+    /// The same, where it does no harm if after a power cut the file is the one before.
+    pub fn store_soon(&self, workspace: &Dir, durability: Durability) -> io::Result<()> {
+        replace(workspace, layout::METADATA, &self.to_bytes()?, durability)
+    }
+
+    /// What the file holds.
+    pub fn to_bytes(&self) -> io::Result<Vec<u8>> {
+        Ok(serde_json::to_vec_pretty(self)?)
     }
 }
 

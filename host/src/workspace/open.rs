@@ -193,7 +193,7 @@ impl Opening {
             last_synced_at: None,
             last_accessed_at: created_at,
             state: State::Open,
-            zip_hash_sha256: self.hash.clone(),
+            zip_hash_sha256: Some(self.hash.clone()),
             source_seen: self.seen,
             extracted_size_bytes,
             file_count,

@@ -4,7 +4,7 @@ use std::io;
 use std::time::{Duration, Instant, SystemTime};
 
 use cap_fs_ext::DirExt;
-use cap_std::fs::{Dir, MetadataExt};
+use cap_std::fs::Dir;
 
 use super::lock::{self, Lock, Mode};
 use super::metadata::Metadata;
@@ -169,8 +169,7 @@ fn remove_directory(workspaces: &Workspaces, name: &str) -> Result<(), String> {
 
 /// What a directory and all below it hold of the disk.
 fn disk_use(dir: &Dir) -> u64 {
-    let mut blocks = 0;
-    let _ = walk(dir, |seen| blocks += seen.metadata.blocks());
     // A block is 512 bytes, whatever the filesystem's are.
-    blocks * 512
+    let walked = walk(dir, |seen| Some(seen.stat.st_blocks as u64 * 512));
+    walked.map_or(0, |walked| walked.found.into_iter().sum())
 }

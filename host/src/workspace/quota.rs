@@ -8,8 +8,8 @@
 use std::io;
 use std::os::unix::fs::FileExt;
 
-use cap_std::fs::{Dir, MetadataExt, OpenOptions, OpenOptionsExt};
-use rustix::fs::FlockOperation;
+use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
+use rustix::fs::{FileType, FlockOperation};
 use rustix::io::retry_on_intr;
 
 use super::walk::walk;
@@ -246,14 +246,12 @@ pub struct QuotaExceeded;
 
 /// Counts what is really there.
 pub fn count(dir: &Dir) -> io::Result<Usage> {
-    let mut usage = Usage::default();
-    let unnamed = walk(dir, |seen| {
-        usage.files += 1;
-        if seen.metadata.is_file() {
-            usage.bytes += seen.metadata.size();
-        }
+    let walked = walk(dir, |seen| match seen.file_type() {
+        FileType::RegularFile => Some(seen.stat.st_size as u64),
+        _ => Some(0),
     })?;
-    usage.files += unnamed.len() as u64;
+    let files = (walked.found.len() + walked.unnamed.len()) as u64;
+    let usage = Usage { bytes: walked.found.into_iter().sum(), files };
     Ok(usage)
 }
 

@@ -9,6 +9,7 @@ use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
 use rustix::fs::{FlockOperation, RenameFlags};
 use rustix::io::retry_on_intr;
 
+use super::durable::flush_directory;
 use super::identity::Identity;
 use super::lock::{Lock, Mode};
 use super::metadata::{LeftOver, Pending, Staged, State};
@@ -119,6 +120,7 @@ pub fn finish_interrupted_sync(workspaces: &Workspaces, workspace: &mut Workspac
             if let Some(waiting) = &pending.backup {
                 keep_backup(workspaces, workspace, &dir, waiting);
             }
+            on_disk(&dir, &source, workspace)?;
             commit::adopt_next_baseline(workspace)?;
             commit::finish(workspace, staged);
             end(workspace, Ended::Forward)
@@ -132,10 +134,16 @@ pub fn finish_interrupted_sync(workspaces: &Workspaces, workspace: &mut Workspac
             if let Some(waiting) = &pending.backup {
                 remove_ours(&dir, waiting, &pending, workspace);
             }
+            on_disk(&dir, &source, workspace)?;
             commit::drop_next_baseline(workspace);
             end(workspace, Ended::Back)
         }
     }
+}
+
+/// The names that were put right must not be wrong again after a power cut, when the metadata says that all is well.
+fn on_disk(dir: &Dir, source: &Path, workspace: &Workspace) -> Result<(), Failure> {
+    flush_directory(dir, workspace.durability).map_err(|error| cannot_tell(source, &error))
 }
 
 /// How an interrupted sync ended.
@@ -187,8 +195,9 @@ fn is_in_place(source: &Path, staged: &Staged, there: &Identity) -> Result<bool,
     if there.is_same_file(&staged.identity) || there.size != staged.identity.size {
         return Ok(there.is_same_file(&staged.identity));
     }
-    let Ok(file) = open_source_ambient(source) else { return Ok(false) };
-    copy::hash(&file).map(|hash| hash == staged.hash).map_err(|error| cannot_tell(source, &error))
+    // Without a hash it is on a filesystem that shares blocks, and those keep their numbers.
+    let (Some(staged), Ok(file)) = (&staged.hash, open_source_ambient(source)) else { return Ok(false) };
+    copy::hash(&file).map(|hash| hash == *staged).map_err(|error| cannot_tell(source, &error))
 }
 
 /// A crash between the exchange of the names and the look at what was there may have left somebody else's archive under the

@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::io;
 
-use cap_std::fs::{Dir, MetadataExt};
+use cap_std::fs::Dir;
+use rustix::fs::FileType;
 
 use super::baseline::{Recorded, Stat};
 use super::copy::checksum;
@@ -79,6 +80,7 @@ impl Changes {
         let renewed = links.iter().map(|(index, _)| Change::Remove(*index));
         let replaced = files.iter().map(|(index, found)| Change::Replace {
             index: *index,
+            size: found.stat.size,
             modified: found.stat.modified.div_euclid(1_000_000_000),
             mode: found.mode,
         });
@@ -90,7 +92,7 @@ impl Changes {
 impl Found {
     fn addition(&self) -> Change {
         let modified = self.stat.modified.div_euclid(1_000_000_000);
-        Change::Add { path: self.path.clone(), kind: self.kind, modified, mode: self.mode }
+        Change::Add { path: self.path.clone(), kind: self.kind, size: self.stat.size, modified, mode: self.mode }
     }
 
     /// As it is shown: directories end in `/`.
@@ -177,18 +179,23 @@ fn is_safe_link(contents: &Dir, path: &str) -> bool {
 
 /// Everything in the workspace that an archive can hold, and the names of the rest.
 fn look_around(contents: &Dir, with_links: bool) -> io::Result<(Vec<Found>, Vec<String>)> {
-    let (mut all, mut odd) = (Vec::new(), Vec::new());
-    let unnamed = walk(contents, |seen| {
-        let kind = match seen.metadata.file_type() {
-            kind if kind.is_file() => Kind::File,
-            kind if kind.is_dir() => Kind::Directory,
-            kind if kind.is_symlink() && with_links && is_safe_link(contents, seen.path) => Kind::Symlink,
-            _ => return odd.push(seen.path.to_owned()),
+    let walked = walk(contents, |seen| {
+        let kind = match seen.file_type() {
+            FileType::RegularFile => Kind::File,
+            FileType::Directory => Kind::Directory,
+            FileType::Symlink if with_links && is_safe_link(contents, seen.path) => Kind::Symlink,
+            _ => return Some(Err(seen.path.to_owned())),
         };
-        let mode = seen.metadata.mode() & 0o7777;
-        all.push(Found { path: seen.path.to_owned(), kind, stat: Stat::of(seen.metadata), mode, is_empty: seen.is_empty });
+        let (path, mode) = (seen.path.to_owned(), seen.stat.st_mode & 0o7777);
+        Some(Ok(Found { path, kind, stat: Stat::of_raw(seen.stat), mode, is_empty: seen.is_empty }))
     })?;
-    odd.extend(unnamed);
+    let (mut all, mut odd) = (Vec::with_capacity(walked.found.len()), walked.unnamed);
+    for found in walked.found {
+        match found {
+            Ok(found) => all.push(found),
+            Err(path) => odd.push(path),
+        }
+    }
     odd.sort();
     Ok((all, odd))
 }

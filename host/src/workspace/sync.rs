@@ -2,18 +2,22 @@
 //! puts it in place.
 
 use std::fs::File;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::thread::JoinHandle;
 
 use cap_std::ambient_authority;
 use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags};
+use rustix::io::Errno;
 
 use super::baseline::{Baseline, clock};
 use super::durable::flush_file;
 use super::identity::Identity;
 use super::listing::Listing;
-use super::metadata::{Pending, State};
+use super::metadata::{Pending, Staged, State};
 use super::open::open_source_ambient;
 use super::status::{self, Changes};
 use super::store::{Workspace, Workspaces};
@@ -35,15 +39,41 @@ pub struct Syncing {
     /// When the workspace was compared; the stats of the new baseline are from then.
     pub(super) compared: i64,
     pub(super) baseline: Baseline,
-    conflict: bool,
+    source_state: SourceState,
     /// The changed source cannot be read, so nothing of it can be kept.
     anew: bool,
     pub(super) backup_depth: u32,
 }
 
+/// What is known of the source, compared with the archive that the session knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SourceState {
+    Same,
+    /// It looks different, and there is no hash to tell.
+    InDoubt,
+    Changed,
+}
+
+/// A new archive that is being written.
+pub struct Stage {
+    pub file: Arc<File>,
+    /// Of blocks that it can share with the source, or 0.
+    pub block_size: u32,
+    /// For contents on their way into it.
+    pub scratch: Arc<File>,
+    /// Whether it has its name already.
+    is_named: bool,
+}
+
+/// Through which a file without a name gets one.
+const OWN_DESCRIPTORS: &str = "/proc/self/fd";
+
+/// From this size on it matters whether blocks are shared.
+const WORTH_SHARING: u64 = 1 << 20;
+
 impl Syncing {
-    /// Finds what changed, and makes sure that the source is still the archive we know. Blocks.
-    pub fn begin(workspaces: &Workspaces, workspace: &mut Workspace, force: bool) -> Result<Syncing, Failure> {
+    /// Finds what changed in the workspace, and whether the source is still the archive we know. Blocks.
+    pub fn begin(workspaces: &Workspaces, workspace: &mut Workspace) -> Result<Syncing, Failure> {
         let source_path = workspace.metadata.source_path.clone();
         let source = open_source_ambient(&source_path).map_err(|failure| {
             let kept = workspace.path.join(super::layout::ORIGINAL);
@@ -59,12 +89,12 @@ impl Syncing {
         }
         let identity = Identity::of(&metadata);
         // What looks as it did when its hash was known need not be hashed again: that would cost as much as the whole sync.
-        let differs = workspace.metadata.source_seen != Some(identity)
-            && copy::hash(&source).map_err(unreadable)? != workspace.metadata.zip_hash_sha256;
-        if differs && !force {
-            return Err(conflict(&source_path, "was changed by somebody else since it was opened")
-                .suggest("Look at both, then sync with force=true to write the workspace over it (it is kept as the backup)."));
-        }
+        let source_state = match &workspace.metadata.zip_hash_sha256 {
+            _ if workspace.metadata.source_seen == Some(identity) => SourceState::Same,
+            Some(known) if copy::hash(&source).map_err(unreadable)? == *known => SourceState::Same,
+            Some(_) => SourceState::Changed,
+            None => SourceState::InDoubt,
+        };
         let (Some(parent), Some(name)) = (source_path.parent(), source_path.file_name().and_then(|name| name.to_str())) else {
             return Err(failed(&source_path, "its name cannot be used"));
         };
@@ -90,7 +120,7 @@ impl Syncing {
             changes,
             compared,
             baseline,
-            conflict: differs,
+            source_state,
             anew: false,
             backup_depth: settings.defaults.backup_rotation_depth,
         })
@@ -98,7 +128,26 @@ impl Syncing {
 
     /// Whether somebody else changed the archive, so that what we know of its inside does not hold.
     pub fn must_rescan(&self) -> bool {
-        self.conflict
+        self.source_state == SourceState::Changed
+    }
+
+    /// Whether only a look into the archive can tell if somebody changed it.
+    pub fn is_in_doubt(&self) -> bool {
+        self.source_state == SourceState::InDoubt
+    }
+
+    /// Ends the doubt.
+    pub fn decide(&mut self, is_same: bool) {
+        self.source_state = if is_same { SourceState::Same } else { SourceState::Changed };
+    }
+
+    pub fn changed_by_others(&self) -> Failure {
+        conflict(&self.source_path, "was changed by somebody else since it was opened")
+            .suggest("Look at both, then sync with force=true to write the workspace over it (it is kept as the backup).")
+    }
+
+    pub fn baseline(&self) -> &Baseline {
+        &self.baseline
     }
 
     /// Whether the new archive is made from nothing.
@@ -143,17 +192,82 @@ impl Syncing {
         (size + added).saturating_sub(removed).saturating_add_signed(grown)
     }
 
-    /// Makes the stage beside the source, and leaves word of it for recovery. Blocks.
-    pub fn stage(&self, workspace: &mut Workspace) -> Result<Arc<File>, Failure> {
+    /// Makes the stage in the source's directory: without a name if that is possible, so that nothing of it stays behind whatever
+    /// happens. Else its name is noted first, for recovery. Blocks.
+    pub fn stage(&self, workspace: &mut Workspace) -> Result<Stage, Failure> {
         workspace.metadata.state = State::Syncing;
-        workspace.metadata.pending =
-            Some(Pending { stage: self.stage_name.clone(), base: self.identity, staged: None, backup: None });
-        workspace.store_metadata()?;
-        let file = self
-            .source_dir
-            .open_with(&self.stage_name, OpenOptions::new().read(true).write(true).create_new(true).mode(0o600))
-            .map_err(|error| failed(&self.source_path, &format!("its directory cannot be written: {error}")))?;
-        Ok(Arc::new(file.into_std()))
+        workspace.metadata.pending = Some(self.pending(None, None));
+        let unwritable = |error: std::io::Error| failed(&self.source_path, &format!("its directory cannot be written: {error}"));
+        let (file, is_named) = match self.make_unnamed().map_err(unwritable)? {
+            Some(file) => (file, false),
+            None => {
+                workspace.store_metadata()?;
+                let options = &mut OpenOptions::new();
+                options.read(true).write(true).create_new(true).mode(0o600);
+                (self.source_dir.open_with(&self.stage_name, options).map_err(unwritable)?.into_std(), true)
+            }
+        };
+        let block_size = match self.anew || self.identity.size < WORTH_SHARING {
+            true => 0,
+            false => copy::shared_block_size(&self.source, &file)
+                .map_err(|error| failed(&self.source_path, &format!("the new archive cannot be written: {error}")))?,
+        };
+        Ok(Stage { file: Arc::new(file), block_size, scratch: self.scratch(workspace)?, is_named })
+    }
+
+    /// A file in the source's directory that has no name yet. `None` where the filesystem has no such files, or nothing could give
+    /// it its name later.
+    fn make_unnamed(&self) -> std::io::Result<Option<File>> {
+        if !Path::new(OWN_DESCRIPTORS).exists() {
+            return Ok(None);
+        }
+        let flags = OFlags::RDWR | OFlags::TMPFILE | OFlags::CLOEXEC;
+        match rustix::fs::openat(&self.source_dir, ".", flags, Mode::RUSR | Mode::WUSR) {
+            Ok(file) => Ok(Some(file.into())),
+            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::NOENT | Errno::INVAL) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Gives the stage its name beside the source, if it has none. Blocks.
+    pub(super) fn name_stage(&self, stage: &Stage) -> std::io::Result<()> {
+        if !stage.is_named {
+            let descriptor = format!("{OWN_DESCRIPTORS}/{}", stage.file.as_raw_fd());
+            rustix::fs::linkat(CWD, descriptor, &self.source_dir, &self.stage_name, AtFlags::SYMLINK_FOLLOW)?;
+        }
+        Ok(())
+    }
+
+    /// What recovery has to know of this sync.
+    pub(super) fn pending(&self, staged: Option<Staged>, backup: Option<String>) -> Pending {
+        Pending { stage: self.stage_name.clone(), base: self.identity, staged, backup }
+    }
+
+    /// Notes that a sync is under way, for those who look at the session from outside, while it goes on. Nothing depends on it.
+    pub fn note(&self, workspace: &Workspace, stage: &Stage) -> Option<JoinHandle<()>> {
+        if stage.is_named {
+            return None;
+        }
+        let (metadata, durability) = (workspace.metadata.clone(), workspace.durability);
+        let dir = workspace.dir.try_clone().ok()?;
+        let note = move || {
+            if let Err(error) = metadata.store_soon(&dir, durability) {
+                tracing::debug!(%error, "the beginning of a sync was not noted");
+            }
+        };
+        std::thread::Builder::new().name("note".into()).spawn(note).ok()
+    }
+
+    /// A file in the session that has no name.
+    fn scratch(&self, workspace: &Workspace) -> Result<Arc<File>, Failure> {
+        let make = || {
+            let tmp = workspace.tmp()?;
+            let name = format!("scratch-{}", uuid::Uuid::new_v4().simple());
+            let file = tmp.open_with(&name, OpenOptions::new().read(true).write(true).create_new(true).mode(0o600))?;
+            tmp.remove_file(&name)?;
+            Ok(Arc::new(file.into_std()))
+        };
+        make().map_err(|error: std::io::Error| failed(&self.source_path, &format!("the session cannot be written: {error}")))
     }
 
     /// A sync that failed before the archive was touched.
@@ -161,11 +275,15 @@ impl Syncing {
         failed(&self.source_path, why)
     }
 
-    /// Opens the stage again by its name, to be read: what is verified is what a rename would put in place.
-    pub fn reopen(&self, stage: &File) -> Result<Arc<File>, Failure> {
+    /// Opens the stage again, to be read: what is verified is what a rename would put in place. Without a name nobody can have
+    /// replaced it.
+    pub fn reopen(&self, stage: &Stage) -> Result<Arc<File>, Failure> {
+        if !stage.is_named {
+            return Ok(stage.file.clone());
+        }
         let reopen = || {
             let there = self.source_dir.open(&self.stage_name)?.into_std();
-            let (there_inode, inode) = (there.metadata()?.ino(), stage.metadata()?.ino());
+            let (there_inode, inode) = (there.metadata()?.ino(), stage.file.metadata()?.ino());
             if there_inode == inode { Ok(there) } else { Err(std::io::Error::other("somebody replaced it")) }
         };
         let file = reopen().map_err(|error| failed(&self.source_path, &format!("the new archive cannot be read back: {error}")))?;

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use libfuzzer_sys::arbitrary::{self, Arbitrary};
 use libfuzzer_sys::fuzz_target;
-use memory::{Files, packed};
+use memory::{Files, LATER, packed};
 use zipfs_archive_zip::contract::{Change, EntryKind, Listing, NewEntry, ReplacementEntry};
 use zipfs_archive_zip::extract::extract;
 use zipfs_archive_zip::scan::{NO_LIMITS, scan};
@@ -30,7 +30,7 @@ fuzz_target!(|input: Input| {
     let mut files = Files::default();
     let mut changes = Vec::new();
     let mut add = |path: &String, kind, changes: &mut Vec<Change>| {
-        changes.push(Change::Add(NewEntry { path: path.clone(), kind, modified: input.modified, mode: input.mode }));
+        changes.push(Change::Add(NewEntry { path: path.clone(), kind, modified: input.modified, mode: input.mode, contents: LATER }));
     };
     for (path, contents) in input.files.iter().take(20) {
         files.contents.insert(path.clone(), contents.clone());
@@ -53,7 +53,7 @@ fuzz_target!(|input: Input| {
             1 => drop(fates.insert(index as u32, Change::Remove(index as u32))),
             2 if entry.kind == EntryKind::File => {
                 files.contents.insert(entry.path.clone(), input.contents.clone());
-                let with = ReplacementEntry { index: index as u32, modified: input.modified, mode: input.mode };
+                let with = ReplacementEntry { index: index as u32, modified: input.modified, mode: input.mode, contents: LATER };
                 fates.insert(index as u32, Change::Replace(with));
             }
             _ => {}

@@ -3,56 +3,43 @@
 use std::borrow::Cow;
 
 use super::Output;
+use super::old::Old;
 use super::staging::Staging;
-use crate::bytes::Window;
-use crate::contract::Error;
+use crate::contract::{Entry, Error};
 use crate::extra::{has_zip64, with_zip64};
 use crate::failure::{internal, unwritable};
 use crate::fields::{CENTRAL_LEN, END_SIGNATURE, END64_LEN, END64_SIGNATURE, IN_ZIP64, LOCATOR_SIGNATURE, u16_at, u32_at};
-use crate::scan::Record;
+use crate::scan::read_record;
 
 /// An entry of the new archive.
 pub enum Central {
-    /// Its record is the old one, with another offset.
-    Kept { record: Record, offset: u64 },
+    /// Its record is the old one with this number, with another offset.
+    Kept { index: usize, offset: u64 },
     /// Its record was made new.
-    New { record: Record, bytes: Vec<u8> },
+    New(Vec<u8>),
 }
 
-/// Writes the directory and returns its records. Old records are read again rather than kept: they can be long, and there may be
-/// very many.
-pub fn write_directory<O: Output>(
-    staging: &mut Staging<O>,
-    source: Option<&O::Source>,
+/// Writes the directory. Old records are read again rather than kept: they can be long, and there may be very many.
+pub fn write_directory<'a, O: Output>(
+    staging: &mut Staging<'a, O>,
+    mut old: Option<&mut Old<'a, O::Source>>,
     centrals: impl Iterator<Item = Central>,
-    shift: u64,
-) -> Result<Vec<Record>, Error> {
-    let mut window = source.map(Window::new);
-    let mut records = Vec::new();
+) -> Result<(), Error> {
     for central in centrals {
-        let at = staging.position();
-        let mut record = match central {
-            Central::New { record, bytes } => {
-                staging.write(&bytes)?;
-                record
+        match (central, &mut old) {
+            (Central::New(bytes), _) => staging.write(&bytes)?,
+            (Central::Kept { index, offset }, Some(old)) => {
+                let shift = old.shift;
+                staging.write(&moved(old.record_bytes(index)?, offset - shift)?)?;
             }
-            Central::Kept { mut record, offset } => {
-                let window = window.as_mut().ok_or_else(|| internal("an entry is kept and there is no source"))?;
-                let bytes = window.get(record.central_at, record.central_len)?;
-                staging.write(&moved(bytes, record.entry.size, record.entry.compressed_size, offset - shift)?)?;
-                record.entry.offset = offset;
-                record
-            }
-        };
-        record.central_at = at;
-        record.central_len = (staging.position() - at) as usize;
-        records.push(record);
+            (Central::Kept { .. }, None) => return Err(internal("an entry is kept and there is no source")),
+        }
     }
-    Ok(records)
+    Ok(())
 }
 
 /// A record with another offset. All other bytes stay, unless the offset has to move into or out of a zip64 field.
-fn moved(record: &[u8], size: u64, compressed_size: u64, offset: u64) -> Result<Cow<'_, [u8]>, Error> {
+fn moved(record: &[u8], offset: u64) -> Result<Cow<'_, [u8]>, Error> {
     const OFFSET: usize = 42;
     let extra_at = CENTRAL_LEN + usize::from(u16_at(record, 28));
     let comment_at = extra_at + usize::from(u16_at(record, 30));
@@ -70,6 +57,7 @@ fn moved(record: &[u8], size: u64, compressed_size: u64, offset: u64) -> Result<
     // The field holds what the header refers to it, no more: spare numbers would have to be kept right as well.
     let is_replaced = |at: usize| u32_at(record, at) == IN_ZIP64;
     let offset_is_wide = offset >= u64::from(IN_ZIP64) || (has_zip64(extra) && is_replaced(OFFSET));
+    let Entry { size, compressed_size, .. } = read_record(record, 0)?.entry;
     let numbers = [
         (size, has_zip64(extra) && is_replaced(24)),
         (compressed_size, has_zip64(extra) && is_replaced(20)),
@@ -127,7 +115,6 @@ pub fn write_end<O: Output>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scan::read_record;
 
     /// A record of a stored entry `a` of 7 bytes, with an unknown extra field, padding and a comment.
     fn record() -> Vec<u8> {
@@ -141,18 +128,18 @@ mod tests {
     #[test]
     fn a_record_moves_into_zip64_and_back_and_keeps_the_rest() {
         let far = 5 << 30;
-        let away = moved(&record(), 7, 7, far).unwrap().into_owned();
+        let away = moved(&record(), far).unwrap().into_owned();
         assert_eq!(read_record(&away, 0).unwrap().entry.offset, far);
         assert!(away.ends_with(b"\xaa\xbb\x01\0!\0\0\0note"));
-        let back = moved(&away, 7, 7, 9).unwrap().into_owned();
+        let back = moved(&away, 9).unwrap().into_owned();
         assert_eq!(read_record(&back, 0).unwrap().entry.offset, 9);
         assert_eq!(read_record(&back, 0).unwrap().entry.size, 7);
     }
 
     #[test]
     fn a_record_that_stays_in_reach_changes_four_bytes_or_none() {
-        assert_eq!(*moved(&record(), 7, 7, 0).unwrap(), record());
-        let near = moved(&record(), 7, 7, 0x0102_0304).unwrap().into_owned();
+        assert_eq!(*moved(&record(), 0).unwrap(), record());
+        let near = moved(&record(), 0x0102_0304).unwrap().into_owned();
         assert_eq!(near.iter().zip(record()).filter(|(new, old)| **new != *old).count(), 4);
     }
 }

@@ -1,9 +1,8 @@
 //! Headers of entries that are written new, in their two forms: before the contents and in the directory.
 
-use super::contents::Measured;
 use super::plan::raw_name;
-use crate::contract::{EntryKind, Error, NewEntry, ReplacementEntry};
-use crate::extra::{put_modified, put_zip64, surviving};
+use crate::contract::{EntryKind, Error, NewEntry, Prepared, ReplacementEntry};
+use crate::extra::{put_modified, put_padding, put_zip64, surviving};
 use crate::failure::unwritable;
 use crate::fields::{CENTRAL_LEN, CENTRAL_SIGNATURE, IN_ZIP64, LOCAL_SIGNATURE, flag, method, u16_at, u32_at};
 use crate::scan::kind::{DIRECTORY, DOS_DIRECTORY, LINK, REGULAR, has_unix_mode};
@@ -13,10 +12,11 @@ use crate::time::to_dos;
 const MADE_BY_UNIX: u16 = 3 << 8 | 20;
 /// The version that zip64 needs.
 const ZIP64_VERSION: u16 = 45;
+/// What a zip64 field takes in a header before contents.
+const ZIP64_FIELD: usize = 20;
 
 pub struct Header {
-    pub flags: u16,
-    pub method: u16,
+    flags: u16,
     name: Vec<u8>,
     made_by: u16,
     modified: i64,
@@ -36,7 +36,6 @@ impl Header {
         let permissions = new.mode & 0o7777;
         Self {
             flags: if name.is_ascii() { 0 } else { flag::UTF8 },
-            method: method::STORED,
             name,
             made_by: MADE_BY_UNIX,
             modified: new.modified,
@@ -70,7 +69,6 @@ impl Header {
         let external = if has_unix_mode(made_by) { (REGULAR | with.mode & 0o7777) << 16 | attributes & 0xffff } else { attributes };
         Self {
             flags: u16_at(central, 8) & flag::UTF8,
-            method: u16_at(central, 10),
             name: name.to_vec(),
             made_by,
             modified: with.modified,
@@ -82,19 +80,19 @@ impl Header {
         }
     }
 
-    /// The header before the contents. Without `measured`, the numbers come in a descriptor behind them.
-    pub fn local(&self, measured: Option<&Measured>, is_wide: bool) -> Result<Vec<u8>, Error> {
-        let known = measured.copied().unwrap_or_default();
+    /// The header before the contents.
+    pub fn local(&self, contents: &Prepared) -> Result<Vec<u8>, Error> {
+        let is_wide = contents.size.max(contents.compressed_size) >= u64::from(IN_ZIP64);
         let mut extra = Vec::new();
         if is_wide {
-            put_zip64(&mut extra, &[known.size, known.compressed_size]);
+            put_zip64(&mut extra, &[contents.size, contents.compressed_size]);
         }
         extra.extend(&self.local_extra);
         let mut bytes = LOCAL_SIGNATURE.to_vec();
-        put16(&mut bytes, self.version_needed(is_wide));
-        self.put_common(&mut bytes, known.crc32);
-        put32(&mut bytes, if is_wide { IN_ZIP64 } else { known.compressed_size as u32 });
-        put32(&mut bytes, if is_wide { IN_ZIP64 } else { known.size as u32 });
+        put16(&mut bytes, version_needed(is_wide, contents.method));
+        self.put_common(&mut bytes, contents);
+        put32(&mut bytes, if is_wide { IN_ZIP64 } else { contents.compressed_size as u32 });
+        put32(&mut bytes, if is_wide { IN_ZIP64 } else { contents.size as u32 });
         put_len(&mut bytes, &self.name)?;
         put_len(&mut bytes, &extra)?;
         bytes.extend(&self.name);
@@ -103,8 +101,8 @@ impl Header {
     }
 
     /// The record in the directory. `offset` is as the archive counts.
-    pub fn central(&self, measured: &Measured, offset: u64) -> Result<Vec<u8>, Error> {
-        let numbers = [measured.size, measured.compressed_size, offset];
+    pub fn central(&self, contents: &Prepared, offset: u64) -> Result<Vec<u8>, Error> {
+        let numbers = [contents.size, contents.compressed_size, offset];
         let wide: Vec<u64> = numbers.into_iter().filter(|&number| number >= u64::from(IN_ZIP64)).collect();
         let narrow = |number: u64| u32::try_from(number).unwrap_or(IN_ZIP64);
         let mut extra = Vec::new();
@@ -114,10 +112,10 @@ impl Header {
         extra.extend(&self.central_extra);
         let mut bytes = CENTRAL_SIGNATURE.to_vec();
         put16(&mut bytes, self.made_by);
-        put16(&mut bytes, self.version_needed(!wide.is_empty()));
-        self.put_common(&mut bytes, measured.crc32);
-        put32(&mut bytes, narrow(measured.compressed_size));
-        put32(&mut bytes, narrow(measured.size));
+        put16(&mut bytes, version_needed(!wide.is_empty(), contents.method));
+        self.put_common(&mut bytes, contents);
+        put32(&mut bytes, narrow(contents.compressed_size));
+        put32(&mut bytes, narrow(contents.size));
         put_len(&mut bytes, &self.name)?;
         put_len(&mut bytes, &extra)?;
         put_len(&mut bytes, &self.comment)?;
@@ -131,20 +129,34 @@ impl Header {
         Ok(bytes)
     }
 
-    fn put_common(&self, bytes: &mut Vec<u8>, crc32: u32) {
-        let (date, time) = to_dos(self.modified);
-        for number in [self.flags, self.method, time, date] {
-            put16(bytes, number);
-        }
-        put32(bytes, crc32);
+    pub fn is_named(&self, name: &[u8]) -> bool {
+        self.name == name
     }
 
-    fn version_needed(&self, is_wide: bool) -> u16 {
-        match (is_wide, self.method) {
-            (true, _) => ZIP64_VERSION,
-            (false, method::STORED) => 10,
-            (false, _) => 20,
+    /// Puts room behind the other fields, so that contents begin or end at a certain place. The room is part of the header: every
+    /// reader skips it. Returns whether it fits.
+    pub fn pad(&mut self, len: usize) -> bool {
+        let fits = self.local_extra.len() + len + ZIP64_FIELD <= usize::from(u16::MAX);
+        if fits {
+            put_padding(&mut self.local_extra, len);
         }
+        fits
+    }
+
+    fn put_common(&self, bytes: &mut Vec<u8>, contents: &Prepared) {
+        let (date, time) = to_dos(self.modified);
+        for number in [self.flags, contents.method, time, date] {
+            put16(bytes, number);
+        }
+        put32(bytes, contents.crc32);
+    }
+}
+
+fn version_needed(is_wide: bool, method: u16) -> u16 {
+    match (is_wide, method) {
+        (true, _) => ZIP64_VERSION,
+        (false, method::STORED) => 10,
+        (false, _) => 20,
     }
 }
 

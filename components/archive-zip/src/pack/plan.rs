@@ -1,12 +1,9 @@
 //! The list of changes, turned into what happens to each old entry and what is added.
 
-use super::contents::Wish;
 use crate::contract::{Change, EntryKind, Error, NewEntry, ReplacementEntry};
 use crate::extra::Facts;
 use crate::failure::{internal, quoted, unwritable};
-use crate::fields::method;
 use crate::names::read_name;
-use crate::scan::Record;
 
 #[derive(Clone, Copy)]
 pub enum Fate<'a> {
@@ -23,17 +20,12 @@ pub struct Plan<'a> {
 
 impl<'a> Plan<'a> {
     /// Refuses changes that contradict each other or the archive, before anything is written.
-    pub fn new(records: &[Record], changes: &'a [Change]) -> Result<Self, Error> {
-        let mut plan = Self { fates: vec![Fate::Keep; records.len()], added: Vec::new() };
+    pub fn new(entries: usize, changes: &'a [Change]) -> Result<Self, Error> {
+        let mut plan = Self { fates: vec![Fate::Keep; entries], added: Vec::new() };
         for change in changes {
             match change {
                 Change::Remove(index) => *plan.fate_of(*index)? = Fate::Remove,
-                Change::Replace(with) => {
-                    *plan.fate_of(with.index)? = Fate::Replace(with);
-                    if records[with.index as usize].entry.kind == EntryKind::Directory {
-                        return Err(internal(format!("entry {} is a directory and cannot get contents", with.index)));
-                    }
-                }
+                Change::Replace(with) => *plan.fate_of(with.index)? = Fate::Replace(with),
                 Change::Add(new) => {
                     check_new(new)?;
                     plan.added.push(new);
@@ -69,10 +61,4 @@ pub fn raw_name(new: &NewEntry) -> Vec<u8> {
         name.push(b'/');
     }
     name
-}
-
-/// What an entry that was compressed by `method` wants for its new contents: the same. Formats depend on it; the first file of an
-/// EPUB has to stay uncompressed.
-pub fn wish_for(method: u16) -> Wish {
-    if method == method::STORED { Wish::Stored } else { Wish::Deflated }
 }

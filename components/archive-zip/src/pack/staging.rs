@@ -41,7 +41,7 @@ impl<'a, O: Output> Staging<'a, O> {
         self.flush_gathered()?;
         self.position += len;
         match &mut self.range {
-            Some((_, start, pending)) if *start + *pending == offset => *pending += len,
+            Some((from, start, pending)) if std::ptr::eq(*from, source) && *start + *pending == offset => *pending += len,
             _ => {
                 self.flush_range()?;
                 self.range = Some((source, offset, len));

@@ -20,7 +20,7 @@ pub fn read_all<B: Bytes + ?Sized>(window: &mut Window<B>, end: &End) -> Result<
     let mut records = Vec::with_capacity(end.count.min(1 << 16) as usize);
     let (mut at, stop) = (end.directory, end.directory + end.directory_len);
     for number in 1..=end.count {
-        let len = record_len(window, at, stop).map_err(|_| {
+        let (len, _) = measure_record(window, at, stop).map_err(|_| {
             ambiguous(
                 Ambiguity::Count,
                 format!("the directory ends or turns into something else at entry {number} of {}", end.count),
@@ -43,10 +43,12 @@ pub fn read_all<B: Bytes + ?Sized>(window: &mut Window<B>, end: &End) -> Result<
     Ok(records)
 }
 
-fn record_len<B: Bytes + ?Sized>(window: &mut Window<B>, at: u64, stop: u64) -> Result<usize, Error> {
+/// How long the record at `at` is, and the offset in it.
+pub fn measure_record<B: Bytes + ?Sized>(window: &mut Window<B>, at: u64, stop: u64) -> Result<(usize, u32), Error> {
     let head = window.get(at, CENTRAL_LEN)?;
     let len = CENTRAL_LEN + usize::from(u16_at(head, 28)) + usize::from(u16_at(head, 30)) + usize::from(u16_at(head, 32));
-    if head.starts_with(&CENTRAL_SIGNATURE) && at + len as u64 <= stop { Ok(len) } else { Err(invalid("no record")) }
+    let is_record = head.starts_with(&CENTRAL_SIGNATURE) && at + len as u64 <= stop;
+    if is_record { Ok((len, u32_at(head, 42))) } else { Err(invalid("the directory has no record where one should be")) }
 }
 
 /// Reads one record, which is complete. `shift` is added to its offset.

@@ -3,7 +3,7 @@
 use zipfs_archive_zip::contract::{Change, EntryKind, NewEntry};
 use zipfs_test_archives::{Case, Verdict, all};
 
-use crate::memory::{Files, listing, open, packed};
+use crate::memory::{Files, LATER, listing, open, packed};
 
 /// Cases that only the host can judge: it makes the directories and skips the links.
 fn is_the_hosts(case: &Case) -> bool {
@@ -57,7 +57,13 @@ fn a_change_leaves_every_other_entry_as_it_was() {
     for case in all() {
         let Ok(before) = listing(&case.bytes) else { continue };
         let raw = raw_entries(&case.bytes);
-        let add = Change::Add(NewEntry { path: "zipfs added this".into(), kind: EntryKind::File, modified: 0, mode: 0o644 });
+        let add = Change::Add(NewEntry {
+            path: "zipfs added this".into(),
+            kind: EntryKind::File,
+            modified: 0,
+            mode: 0o644,
+            contents: LATER,
+        });
         let mut files = Files::of(&[("zipfs added this", b"new")]);
         let (staged, _) = packed(Some(&case.bytes), &[add], &mut files).unwrap();
         let mut after = raw_entries(&staged.bytes);
@@ -68,8 +74,12 @@ fn a_change_leaves_every_other_entry_as_it_was() {
         let Some(first) = before.entries.iter().position(|entry| entry.kind == EntryKind::File) else { continue };
         let path = before.entries[first].path.clone();
         let mut files = Files::of(&[(path.as_str(), b"new contents")]);
-        let replace =
-            Change::Replace(zipfs_archive_zip::contract::ReplacementEntry { index: first as u32, modified: 0, mode: 0o644 });
+        let replace = Change::Replace(zipfs_archive_zip::contract::ReplacementEntry {
+            index: first as u32,
+            modified: 0,
+            mode: 0o644,
+            contents: LATER,
+        });
         let (staged, written) = packed(Some(&case.bytes), &[replace], &mut files).unwrap();
         let expected = if before.entries[first].method == 0 { 0 } else { 8 };
         assert_eq!(written.entries[first].method, expected, "{}", case.name);

@@ -10,3 +10,4 @@ mod methods;
 mod others;
 mod pack;
 mod scan;
+mod sharing;

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use zipfs_archive_zip::contract::{Change, Error, ErrorClass, Limits, Listing};
+use zipfs_archive_zip::contract::{Change, Entry, EntryKind, Error, ErrorClass, Limits, Listing, Place, Prepared, Wanted};
 use zipfs_archive_zip::extract::{Create, extract};
-use zipfs_archive_zip::pack::{Contents, Output, pack};
-use zipfs_archive_zip::scan::scan;
+use zipfs_archive_zip::pack::{Output, pack};
+use zipfs_archive_zip::prepare::{Contents, prepare};
+use zipfs_archive_zip::scan::{NO_LIMITS, scan};
 
 pub const LIMITS: Limits = Limits { max_entries: 100_000, max_total_size: 1 << 30, max_ratio: 100, ratio_min_size: 0 };
 
@@ -81,6 +82,7 @@ pub struct Staged {
     pub bytes: Vec<u8>,
     pub ranges: Vec<(u64, u64)>,
     pub room: Option<usize>,
+    pub block_size: u32,
 }
 
 impl Output for Staged {
@@ -101,6 +103,10 @@ impl Output for Staged {
         self.bytes.extend(&source[offset as usize..(offset + len) as usize]);
         Ok(())
     }
+
+    fn block_size(&self) -> u32 {
+        self.block_size
+    }
 }
 
 /// Scans with the default limits.
@@ -115,9 +121,75 @@ pub fn open(archive: &[u8]) -> Result<Files, Error> {
     Ok(files)
 }
 
-/// Packs into memory.
+/// Contents that [`prepared`] fills in.
+pub const LATER: Prepared = Prepared { offset: 0, size: 0, compressed_size: 0, crc32: 0, method: 0 };
+
+/// Puts the contents that changes ask for into a scratch file, and into the changes where they are.
+pub fn prepared<O: Output + Default>(entries: &[Entry], changes: &[Change], files: &mut Files) -> Result<(O, Vec<Change>), Error> {
+    let wanted = changes.iter().filter_map(|change| match change {
+        Change::Remove(_) => None,
+        Change::Replace(with) => {
+            let entry = entries.get(with.index as usize)?;
+            Some(Wanted { path: entry.path.clone(), kind: EntryKind::File, method: Some(entry.method) })
+        }
+        Change::Add(new) => Some(Wanted { path: new.path.clone(), kind: new.kind, method: None }),
+    });
+    let mut scratch = O::default();
+    let mut ready = prepare(&wanted.collect::<Vec<_>>(), files, &mut scratch)?.into_iter();
+    let mut changes = changes.to_vec();
+    for change in &mut changes {
+        match change {
+            Change::Replace(with) if entries.len() > with.index as usize => with.contents = ready.next().unwrap(),
+            Change::Add(new) => new.contents = ready.next().unwrap(),
+            _ => {}
+        }
+    }
+    Ok((scratch, changes))
+}
+
+/// Where the entries of a listing are.
+pub fn places(entries: &[Entry]) -> Vec<Place> {
+    entries.iter().map(|entry| Place { offset: entry.offset, span: entry.span }).collect()
+}
+
+/// What was kept must be there as it was, but for its place, and what was written as the driver says.
+#[track_caller]
+pub fn check_result(before: &[Entry], changes: &[Change], written: &[Entry], after: &[Entry]) {
+    let fate = |index: usize| {
+        changes.iter().find(|change| match change {
+            Change::Remove(number) => *number as usize == index,
+            Change::Replace(with) => with.index as usize == index,
+            Change::Add(_) => false,
+        })
+    };
+    let mut written = written.iter();
+    let mut after = after.iter();
+    for (index, old) in before.iter().enumerate() {
+        match fate(index) {
+            Some(Change::Remove(_)) => {}
+            Some(_) => assert_eq!(written.next(), after.next()),
+            None => assert_eq!(after.next().map(|new| Entry { offset: old.offset, ..new.clone() }).as_ref(), Some(old)),
+        }
+    }
+    assert!(written.eq(after));
+}
+
+/// Packs into memory, and reads the result as the host does.
 pub fn packed(source: Option<&[u8]>, changes: &[Change], files: &mut Files) -> Result<(Staged, Listing), Error> {
-    let mut staged = Staged::default();
-    let listing = pack(source, changes, files, &mut staged)?;
+    packed_into(Staged::default(), source, changes, files)
+}
+
+pub fn packed_into(
+    mut staged: Staged,
+    source: Option<&[u8]>,
+    changes: &[Change],
+    files: &mut Files,
+) -> Result<(Staged, Listing), Error> {
+    let read = |archive: &[u8]| scan(archive, &NO_LIMITS).map(|directory| directory.into_listing());
+    let before = source.map_or_else(|| Ok(Vec::new()), |source| read(source).map(|listing| listing.entries))?;
+    let (scratch, changes) = prepared::<Staged>(&before, changes, files)?;
+    let written = pack(source, &places(&before), &changes, &scratch.bytes[..], &mut staged)?;
+    let listing = read(&staged.bytes)?;
+    check_result(&before, &changes, &written, &listing.entries);
     Ok((staged, listing))
 }

@@ -5,22 +5,21 @@ use std::io::{Cursor, Read};
 use proptest::prelude::*;
 use zipfs_archive_zip::contract::{Change, EntryKind, Listing, NewEntry, ReplacementEntry};
 use zipfs_archive_zip::extract::extract;
-use zipfs_archive_zip::pack::pack;
 use zipfs_archive_zip::scan::{NO_LIMITS, scan};
 
-use crate::memory::{Files, Staged, listing, open, packed};
+use crate::memory::{Files, LATER, Staged, listing, open, packed, packed_into};
 use zipfs_test_archives::made::{Made, archive, deflated, field, stored, zip};
 
 fn add(path: &str) -> Change {
-    Change::Add(NewEntry { path: path.into(), kind: EntryKind::File, modified: 1_700_000_001, mode: 0o640 })
+    Change::Add(NewEntry { path: path.into(), kind: EntryKind::File, modified: 1_700_000_001, mode: 0o640, contents: LATER })
 }
 
 fn add_directory(path: &str) -> Change {
-    Change::Add(NewEntry { path: path.into(), kind: EntryKind::Directory, modified: 1_700_000_001, mode: 0o755 })
+    Change::Add(NewEntry { path: path.into(), kind: EntryKind::Directory, modified: 1_700_000_001, mode: 0o755, contents: LATER })
 }
 
 fn replace(index: u32) -> Change {
-    Change::Replace(ReplacementEntry { index, modified: 1_700_000_003, mode: 0o755 })
+    Change::Replace(ReplacementEntry { index, modified: 1_700_000_003, mode: 0o755, contents: LATER })
 }
 
 /// What a fresh scan of the bytes gives; extraction must work too.
@@ -174,7 +173,7 @@ fn large_files_are_streamed() {
 #[test]
 fn a_link_is_written_as_what_it_says() {
     let mut files = Files::of(&[("l", b"docs/a.txt")]);
-    let link = Change::Add(NewEntry { path: "l".into(), kind: EntryKind::Symlink, modified: 7, mode: 0o600 });
+    let link = Change::Add(NewEntry { path: "l".into(), kind: EntryKind::Symlink, modified: 7, mode: 0o600, contents: LATER });
     let (staged, written) = packed(None, &[link], &mut files).unwrap();
     let entry = &written.entries[0];
     assert_eq!((entry.kind, entry.mode, entry.size, entry.method), (EntryKind::Symlink, Some(0o777), 10, 0));
@@ -189,7 +188,9 @@ fn a_link_is_written_as_what_it_says() {
 
 #[test]
 fn times_beyond_32_bits_survive() {
-    let new = |modified| Change::Add(NewEntry { path: format!("t{modified}"), kind: EntryKind::Directory, modified, mode: 0o755 });
+    let new = |modified| {
+        Change::Add(NewEntry { path: format!("t{modified}"), kind: EntryKind::Directory, modified, mode: 0o755, contents: LATER })
+    };
     for modified in [-1, 0, 4_000_000_000, 1 << 35] {
         let (staged, written) = packed(None, &[new(modified)], &mut Files::default()).unwrap();
         assert_eq!(written.entries[0].modified, Some(modified));
@@ -263,8 +264,8 @@ fn changes_that_make_no_sense_are_refused() {
 #[test]
 fn a_full_disk_is_an_error() {
     let mut files = Files::of(&[("a", &[7; 100])]);
-    let mut staged = Staged { room: Some(50), ..Staged::default() };
-    let error = pack(None, &[add("a")], &mut files, &mut staged).unwrap_err();
+    let staged = Staged { room: Some(50), ..Staged::default() };
+    let error = packed_into(staged, None, &[add("a")], &mut files).err().unwrap();
     assert_eq!(error.code, "SYNC_FAILED");
     assert!(error.message.contains("no space left"), "{}", error.message);
 }
@@ -320,7 +321,7 @@ proptest! {
             if !is_directory {
                 files.contents.insert(path.clone(), contents.clone());
             }
-            changes.push(Change::Add(NewEntry { path, kind, modified: *modified, mode: *mode }));
+            changes.push(Change::Add(NewEntry { path, kind, modified: *modified, mode: *mode, contents: LATER }));
         }
 
         let (staged, written) = packed(Some(&bytes), &changes, &mut files).unwrap();

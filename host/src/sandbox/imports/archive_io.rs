@@ -1,7 +1,8 @@
 //! `archive-io`: the bytes of an archive, for its driver. Nothing here knows a format.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
+use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use wasmtime::component::Resource;
@@ -9,7 +10,7 @@ use wasmtime::{Error, Result};
 
 use crate::sandbox::bindings::archive::zipfs::plugin::archive_io::{Host, HostSource, HostStaged};
 use crate::sandbox::guest::Guest;
-use crate::workspace::copy::copy_range;
+use crate::workspace::copy::{Range, copy_range};
 
 /// One read returns no more, whatever the guest asks for.
 const MOST_READ: u64 = 1 << 20;
@@ -23,7 +24,11 @@ pub struct Source {
 /// An archive that is written.
 pub struct Staged {
     pub file: Arc<File>,
+    /// Where in the file it begins.
+    pub start: u64,
     pub position: u64,
+    /// Of blocks that can be shared, or 0.
+    pub block_size: u32,
     /// What it may grow to.
     pub most: u64,
     /// Hears how much was written.
@@ -55,9 +60,14 @@ impl HostStaged for Guest {
         Ok(self.table.get(&this)?.position)
     }
 
+    fn block_size(&mut self, this: Resource<Staged>) -> Result<u32> {
+        Ok(self.table.get(&this)?.block_size)
+    }
+
     fn append(&mut self, this: Resource<Staged>, bytes: Vec<u8>) -> Result<Result<(), String>> {
         let staged = self.table.get_mut(&this)?;
-        let appended = staged.grow(bytes.len() as u64).and_then(|()| (&*staged.file).write_all(&bytes));
+        let at = staged.start + staged.position;
+        let appended = staged.grow(bytes.len() as u64).and_then(|()| staged.file.write_all_at(&bytes, at));
         (staged.written)(staged.position);
         Ok(appended.map_err(|error| error.to_string()))
     }
@@ -75,9 +85,11 @@ impl HostStaged for Guest {
         }
         let from = from.file.clone();
         let staged = self.table.get_mut(&this)?;
-        let start = staged.position;
-        let copied =
-            staged.grow(len).and_then(|()| copy_range(&from, &staged.file, offset, len, |copied| (staged.written)(start + copied)));
+        let before = staged.position;
+        let range = Range { offset, len, at: staged.start + before };
+        let grown = staged.grow(len);
+        let report = |copied| (staged.written)(before + copied);
+        let copied = grown.and_then(|()| copy_range(&from, &staged.file, range, staged.block_size, report));
         Ok(copied.map_err(|error| error.to_string()))
     }
 
