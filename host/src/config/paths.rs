@@ -39,7 +39,7 @@ impl DataDir {
     /// Makes the directory if it is not there, and makes sure that nobody else can change what is in it: compiled code in it is
     /// run as it is, and sessions in it are written over archives.
     pub fn secure(&self) -> Result<(), Failure> {
-        for directory in [self.0.clone(), self.workspaces(), self.plugins(), self.cache(), self.audit()] {
+        for directory in [self.0.clone(), self.workspaces(), self.plugins(), self.cache(), self.audit(), self.secrets()] {
             if directory == self.0 {
                 std::os::unix::fs::DirBuilderExt::mode(std::fs::DirBuilder::new().recursive(true), 0o700)
                     .create(&directory)
@@ -78,6 +78,16 @@ impl DataDir {
     /// What was done, by whom. Can be set to be elsewhere.
     pub fn audit(&self) -> PathBuf {
         self.0.join("audit")
+    }
+
+    /// What plugins were granted.
+    pub fn grants_file(&self) -> PathBuf {
+        self.0.join("grants.toml")
+    }
+
+    /// Secrets of plugins, each in a file of its own.
+    pub fn secrets(&self) -> PathBuf {
+        self.0.join("secrets")
     }
 
     /// Compiled code and descriptions. Everything in it can be made again.

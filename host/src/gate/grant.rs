@@ -1,13 +1,17 @@
-//! What a call is given: the session's directory, and the capabilities that manifest, grant and tool all agree on.
+//! What a call is given: the session's directory, and the capabilities that manifest, grants and tool all agree on.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
+use super::agree::Agreed;
 use super::calls::Audience;
 use super::open::Gate;
+use super::watch::Held;
 use crate::failure::Failure;
+use crate::plugins::grants::{Given, Grant};
+use crate::plugins::manifest::LimitsAsk;
 use crate::plugins::{Found, Plugin, WorkspaceAccess};
 use crate::sandbox::Capability;
 use crate::sandbox::exports::Visit;
@@ -24,18 +28,13 @@ impl Gate {
     pub(super) async fn grant<'a>(
         &'a self,
         found: &Found,
+        agreed: Agreed,
         session: Option<&str>,
         audience: Audience,
         cancel: &'a CancellationToken,
     ) -> Result<Visit<'a>, Failure> {
         let access = &found.tool().access;
-        let asked = &found.plugin.manifest.capabilities;
-        let capabilities: Vec<Capability> = access
-            .capabilities
-            .iter()
-            .copied()
-            .filter(|capability| asked.contains_key(capability) && found.plugin.granted.contains(capability))
-            .collect();
+        let Agreed { capabilities, grants } = agreed;
         let level = access.workspace.min(found.plugin.manifest.workspace.access);
         let workspace = match level {
             WorkspaceAccess::None => None,
@@ -51,6 +50,7 @@ impl Gate {
             Some(workspace) => Some(self.mount(workspace, level)?),
         };
         let mut limits = Limits::of_call(&self.config.settings.calls, capabilities.contains(&Capability::Sessions));
+        raise(&mut limits, found.plugin.manifest.limits.as_ref(), &grants);
         if let Some((own, setting)) = self.config.settings.own_deadline(&found.tool().name) {
             (limits.deadline, limits.deadline_setting) = (limits.deadline.min(Duration::from_millis(own)), setting);
         }
@@ -75,6 +75,11 @@ impl Gate {
             timings: Default::default(),
         };
         Ok(Visit { sandbox: &self.sandbox, compiled, context, limits, cancel })
+    }
+
+    /// Watches the grants of a call while it runs, if it has any.
+    pub(super) fn hold(&self, found: &Found, agreed: &Agreed, cancel: &CancellationToken) -> Option<Arc<Held>> {
+        (!agreed.grants.is_empty()).then(|| self.grants.hold(&found.plugin, agreed.grants.clone(), cancel))
     }
 
     /// Prepares a read of a resource or prompt: the only session read-only, if the plugin works on workspaces and there is one.
@@ -105,5 +110,24 @@ impl Gate {
             Ok(Mount::writable(dir, Some(tmp), allowance))
         };
         open().map_err(|error| Failure::internal(format!("The workspace cannot be opened: {error}.")))
+    }
+}
+
+/// Raises what both the manifest and a grant raise, and lowers nothing.
+fn raise(limits: &mut Limits, asked: Option<&LimitsAsk>, grants: &[Grant]) {
+    let granted = grants.iter().find_map(|grant| match &grant.given {
+        Given::Limits { memory_bytes, cpu_ms, deadline_ms } => Some((memory_bytes, cpu_ms, deadline_ms)),
+        _ => None,
+    });
+    let (Some(asked), Some((memory_bytes, cpu_ms, deadline_ms))) = (asked, granted) else { return };
+    let both = |asked: Option<u64>, granted: &Option<u64>| asked.zip(*granted).map(|(asked, granted)| asked.min(granted));
+    if let Some(bytes) = both(asked.memory_bytes, memory_bytes) {
+        limits.memory_bytes = limits.memory_bytes.max(usize::try_from(bytes).unwrap_or(usize::MAX));
+    }
+    if let Some(ms) = both(asked.cpu_ms, cpu_ms) {
+        limits.cpu = limits.cpu.max(Duration::from_millis(ms));
+    }
+    if let Some(ms) = both(asked.deadline_ms, deadline_ms) {
+        limits.deadline = limits.deadline.max(Duration::from_millis(ms));
     }
 }

@@ -1,5 +1,6 @@
 //! One call from arrival to answer. Every transport comes through here, in this order, and none can skip a step.
 
+mod agree;
 mod answer;
 mod arguments;
 mod authorise;
@@ -14,6 +15,7 @@ pub mod principal;
 mod reading;
 mod record;
 pub mod scopes;
+mod watch;
 
 pub use answer::{Answer, Outcome, Question};
 pub use arguments::shown_schema;
@@ -22,6 +24,7 @@ pub use open::Gate;
 pub use origin::{Origin, Trace, Transport};
 pub use principal::{Principal, PrincipalKind};
 pub use reading::Reader;
+pub use watch::Grants;
 
 impl Gate {
     /// Calls a tool.
@@ -36,10 +39,15 @@ impl Gate {
         let answer = async {
             authorise::may_call(&self.config.settings.policy, &call.principal, &found, &call.arguments)?;
             let (arguments, session) = arguments::check(&found, call.arguments)?;
-            let visit = self.grant(&found, session.as_deref(), call.audience, &call.cancel).await?;
+            let agreed = self.agree(&found)?;
+            let held = self.hold(&found, &agreed, &call.cancel);
+            let cancel = held.as_ref().map_or(&call.cancel, |held| held.token());
+            let granted = self.grant(&found, agreed, session.as_deref(), call.audience, cancel).await;
+            let visit = watch::explain(held.as_deref(), granted)?;
             entry.watch(&visit);
             let notice = visit.notice();
             let reply = visit.call_tool(found.tool().name.clone(), arguments, call.resumed).await;
+            let reply = watch::explain(held.as_deref(), reply);
             let answer = reply.and_then(|reply| answer::check(&found, reply, &self.config.settings.calls));
             answer::told(answer, notice.and_then(|notice| notice.get().cloned()))
         }

@@ -5,10 +5,13 @@ use std::sync::{Arc, OnceLock, RwLock};
 use super::authorise;
 use super::calls::Refusal;
 use super::principal::Principal;
+use super::watch::Grants;
 use crate::audit::Log;
 use crate::config::{Config, WRITABLE_BY_OTHERS, check_private};
 use crate::failure::Failure;
 use crate::plugins::bundled::BUNDLED;
+use crate::plugins::grants::GrantFile;
+use crate::plugins::secrets::Secrets;
 use crate::plugins::store::{Cache, Store};
 use crate::plugins::{Found, Registry};
 use crate::sandbox::archives::SessionHost;
@@ -23,6 +26,8 @@ pub struct Gate {
     pub store: Store,
     pub cache: Cache,
     pub audit: Arc<Log>,
+    pub grants: Grants,
+    pub secrets: Secrets,
     registry: RwLock<Arc<Registry>>,
     pub(super) sessions: Arc<SessionHost>,
 }
@@ -38,11 +43,22 @@ impl Gate {
             .map_err(|error| Failure::internal(format!("The sandbox cannot be made: {error:#}.")))?;
         let sandbox = Arc::new(sandbox);
         let (store, cache) = (Store::new(&config.data), Cache::new(&config.data));
+        let (grants, secrets) = (Grants::new(GrantFile::new(&config.data), store.clone()), Secrets::new(&config.data));
         let registry = Registry::load(&sandbox, &store, &cache, None).await?;
         let settings = Arc::new(config.settings.clone());
         let workspaces = Arc::new(Workspaces::open_ambient(&config.data.workspaces(), settings)?);
         let sessions = Arc::new(SessionHost { workspaces, driver: driver_on_demand(sandbox.clone(), cache.clone()) });
-        Ok(Arc::new(Gate { config, sandbox, store, cache, audit, registry: RwLock::new(Arc::new(registry)), sessions }))
+        Ok(Arc::new(Gate {
+            config,
+            sandbox,
+            store,
+            cache,
+            audit,
+            grants,
+            secrets,
+            registry: RwLock::new(Arc::new(registry)),
+            sessions,
+        }))
     }
 
     pub fn registry(&self) -> Arc<Registry> {

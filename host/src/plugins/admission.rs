@@ -3,9 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
 use super::describe::{describe, describe_typed};
 use super::description::{Description, WorkspaceAccess};
-use super::manifest::{Manifest, WorkspaceAsk};
+use super::grants::{Given, GrantFile};
+use super::manifest::{HttpAsk, Manifest, WorkspaceAsk};
 use super::registry::Registry;
 use super::store::{Cache, Record, Store, digest_of};
 use crate::failure::{Class, Failure};
@@ -18,7 +21,7 @@ const MOST_COMPONENT: u64 = 64 << 20;
 const HARMLESS: [&str; 5] = ["wasi:io/", "wasi:filesystem/", "wasi:clocks/", "wasi:random/", "wasi:cli/"];
 
 /// Our own interfaces that need no grant.
-const FREE: [&str; 5] = ["types", "progress", "log", "client", "parallel"];
+const FREE: [&str; 6] = ["types", "progress", "log", "client", "parallel", "grants"];
 
 /// A plugin that was looked at and found fit.
 pub struct Candidate {
@@ -55,11 +58,26 @@ pub async fn examine_ambient(path: &Path, sandbox: &Sandbox, cache: &Cache) -> R
 }
 
 impl Candidate {
-    /// Keeps the plugin with these grants, if its names are free.
-    pub fn admit(self, registry: &Registry, store: &Store, granted: Vec<Capability>) -> Result<Description, Failure> {
+    /// Keeps the plugin with these grants, if its names are free. The grants come first, so that no call finds it without them;
+    /// whatever the name was granted before is gone.
+    pub fn admit(
+        self,
+        registry: &Registry,
+        store: &Store,
+        grants: &GrantFile,
+        given: Vec<Given>,
+        expires: Option<Timestamp>,
+    ) -> Result<Description, Failure> {
         registry.check_clash(&self.description.name, &self.description.tools)?;
-        let record = Record { digest: self.digest, granted, description: self.description };
-        store.add(&self.manifest, &record, &self.wasm)?;
+        let name = self.description.name.clone();
+        grants.keep_only(&name, &[])?;
+        grants.add(&name, &self.digest, given, expires)?;
+        let record = Record { digest: self.digest, description: self.description };
+        let added = store.add(&self.manifest, &record, &self.wasm);
+        if added.is_err() && !store.has(&name, &record.digest) {
+            grants.keep_only(&name, &[])?;
+        }
+        added?;
         Ok(record.description)
     }
 }
@@ -78,7 +96,7 @@ fn check_imports(imports: &[String], manifest: Option<&Manifest>) -> Result<Vec<
         let ours = name.strip_prefix("zipfs:plugin/").map(|rest| rest.split('@').next().unwrap_or(rest));
         match ours {
             Some(interface) if FREE.contains(&interface) => {}
-            Some(interface) if Capability::by_name(interface).is_some() => needs.extend(Capability::by_name(interface)),
+            _ if Capability::behind_import(name).is_some() => needs.extend(Capability::behind_import(name)),
             _ => {
                 return Err(Failure::new(
                     Class::Forbidden,
@@ -106,7 +124,7 @@ fn check_against_manifest(manifest: &Manifest, description: &Description, needs:
         )));
     }
     for capability in needs {
-        if !manifest.capabilities.contains_key(capability) {
+        if !manifest.asks_for(*capability) {
             return Err(refused(format!("The component imports `{}`, which plugin.toml does not ask for.", capability.name())));
         }
     }
@@ -114,9 +132,7 @@ fn check_against_manifest(manifest: &Manifest, description: &Description, needs:
         if tool.access.workspace > manifest.workspace.access {
             return Err(refused(format!("The tool {} wants more of the workspace than plugin.toml asks for.", tool.name)));
         }
-        if let Some(capability) =
-            tool.access.capabilities.iter().find(|&capability| !manifest.capabilities.contains_key(capability))
-        {
+        if let Some(capability) = tool.access.capabilities.iter().find(|&&capability| !manifest.asks_for(capability)) {
             return Err(refused(format!(
                 "The tool {} declares `{}`, which plugin.toml does not ask for.",
                 tool.name,
@@ -131,18 +147,21 @@ fn check_against_manifest(manifest: &Manifest, description: &Description, needs:
 fn implied(description: &Description, needs: &[Capability]) -> Manifest {
     let access = description.tools.iter().map(|tool| tool.access.workspace).max().unwrap_or(WorkspaceAccess::None);
     let declared = description.tools.iter().flat_map(|tool| &tool.access.capabilities);
-    Manifest {
-        name: description.name.clone(),
-        version: description.version.clone(),
-        description: description.title.clone().unwrap_or_default(),
-        errors: Default::default(),
-        without: Vec::new(),
-        functions: Default::default(),
-        workspace: WorkspaceAsk { access, why: String::new() },
-        capabilities: needs.iter().chain(declared).map(|capability| (*capability, String::new())).collect(),
-        methods: Default::default(),
-        identity: None,
+    let mut manifest = Manifest::plain(&description.name, &description.version);
+    manifest.description = description.title.clone().unwrap_or_default();
+    manifest.workspace = WorkspaceAsk { access, why: String::new() };
+    for capability in needs.iter().chain(declared) {
+        match capability {
+            Capability::Files | Capability::Sessions => {
+                manifest.capabilities.insert(*capability, String::new());
+            }
+            // To which hosts, only the person who grants can say.
+            Capability::Http if manifest.http.is_empty() => manifest.http.push(HttpAsk::open()),
+            // These have names, which only a manifest gives.
+            _ => {}
+        }
     }
+    manifest
 }
 
 fn locate(path: &Path) -> Result<(std::path::PathBuf, Option<Manifest>), Failure> {

@@ -1,5 +1,9 @@
 //! `plugin.toml`: what a plugin asks for, and why.
 
+pub mod ask;
+mod check;
+mod tables;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -7,6 +11,11 @@ use serde::{Deserialize, Serialize};
 use super::description::WorkspaceAccess;
 use crate::failure::{Failure, Shape};
 use crate::sandbox::Capability;
+pub use ask::Ask;
+pub use tables::{
+    DirectoryAccess, DirectoryAsk, EndpointAsk, EndpointKind, EnvironmentAsk, HttpAsk, Identity, LimitsAsk, RootAsk, SecretAsk,
+    WorkspaceAsk,
+};
 
 /// The file. Unknown keys are errors: a key that we do not know may be a promise that we do not keep.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,34 +35,34 @@ pub struct Manifest {
     /// The most that any of its tools does with the workspace.
     #[serde(default)]
     pub workspace: WorkspaceAsk,
-    /// Capabilities by name, each with the reason that is shown to the person who decides.
-    #[serde(default)]
+    /// Interfaces of the host by name (`files`, `sessions`), each with the reason that is shown to the person who decides.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub capabilities: BTreeMap<Capability, String>,
     /// What to say of the functions of a component that does not describe itself, by the name of the tool.
     #[serde(default, rename = "function", skip_serializing_if = "BTreeMap::is_empty")]
     pub functions: BTreeMap<String, FunctionNotes>,
-    /// Methods that the JSON-RPC endpoint answers by a tool: `"fs.readFile" = "fs.readFile"`.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub http: Vec<HttpAsk>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub directory: Vec<DirectoryAsk>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub environment: Vec<EnvironmentAsk>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub secret: Vec<SecretAsk>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub endpoint: Vec<EndpointAsk>,
+    /// More than calls get by default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub limits: Option<LimitsAsk>,
+    /// It can be bound to a granted directory instead of a session.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root: Option<RootAsk>,
+    /// Methods of JSON-RPC and the tools behind them.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub methods: BTreeMap<String, String>,
     /// Who the server says it is where this plugin is served alone.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<Identity>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Identity {
-    pub name: String,
-    pub version: String,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct WorkspaceAsk {
-    #[serde(default)]
-    pub access: WorkspaceAccess,
-    #[serde(default)]
-    pub why: String,
 }
 
 /// Words for a function that has none of its own, and the least it can do with.
@@ -85,13 +94,48 @@ impl Manifest {
         let manifest: Manifest = toml::from_str(text).map_err(|error| {
             Failure::invalid(format!("plugin.toml is not valid: {}.", error.message())).suggest("Correct the file.")
         })?;
-        check_plugin_name(&manifest.name)?;
+        manifest.check()?;
         if let Some(name) = manifest.without.iter().find(|name| !CAN_DO_WITHOUT.contains(&name.as_str())) {
             return Err(Failure::invalid(format!("plugin.toml: `without` cannot name {name:?}."))
                 .suggest(format!("It can name {}.", CAN_DO_WITHOUT.join(" and "))));
         }
         manifest.methods.keys().try_for_each(|method| check_method(method))?;
         Ok(manifest)
+    }
+
+    /// A manifest that asks for nothing.
+    pub fn plain(name: impl Into<String>, version: impl Into<String>) -> Manifest {
+        Manifest {
+            name: name.into(),
+            version: version.into(),
+            description: String::new(),
+            errors: Shape::default(),
+            without: Vec::new(),
+            functions: BTreeMap::new(),
+            workspace: WorkspaceAsk { access: WorkspaceAccess::None, why: String::new() },
+            capabilities: BTreeMap::new(),
+            http: Vec::new(),
+            directory: Vec::new(),
+            environment: Vec::new(),
+            secret: Vec::new(),
+            endpoint: Vec::new(),
+            limits: None,
+            root: None,
+            methods: BTreeMap::new(),
+            identity: None,
+        }
+    }
+
+    /// Whether it asks for anything of this kind.
+    pub fn asks_for(&self, capability: Capability) -> bool {
+        match capability {
+            Capability::Files | Capability::Sessions => self.capabilities.contains_key(&capability),
+            Capability::Http => !self.http.is_empty(),
+            Capability::Directory => !self.directory.is_empty(),
+            Capability::Environment => !self.environment.is_empty(),
+            Capability::Secret => !self.secret.is_empty(),
+            Capability::Endpoint => !self.endpoint.is_empty(),
+        }
     }
 }
 
@@ -129,10 +173,59 @@ mod tests {
             "name = \"notes\"\nversion = \"1.0.0\"\n[workspace]\naccess = \"read\"\n[capabilities]\nfiles = \"Sets modes.\"\n";
         assert!(Manifest::parse(good).is_ok());
         assert!(Manifest::parse(&good.replace("files", "network")).is_err());
+        assert!(Manifest::parse(&good.replace("files", "http")).is_err());
         assert!(Manifest::parse(&format!("trusted = true\n{good}")).is_err());
         assert!(Manifest::parse(&good.replace("\"notes\"", "\"../notes\"")).is_err());
         assert!(Manifest::parse(&format!("without = [\"wasi:sockets\"]\n{good}")).unwrap().runs_without("wasi:sockets/tcp@0.2.0"));
         assert!(Manifest::parse(&format!("without = [\"wasi:filesystem\"]\n{good}")).is_err());
         assert!(Manifest::parse(&format!("{good}[function.add]\nnote = \"?\"\n")).is_err());
+        for table in [
+            "[[http]]\nhost = \"a.example\"\nredirects = true\n",
+            "[[directory]]\nname = \"d\"\nguest = \"/d\"\naccess = \"all\"\n",
+            "[[secret]]\nname = \"k\"\nvalue = \"x\"\n",
+            "[limits]\nfuel = 1\n",
+            "[root]\npath = \"/\"\n",
+        ] {
+            assert!(Manifest::parse(&format!("{good}{table}")).is_err(), "{table}");
+        }
+    }
+
+    #[test]
+    fn what_is_read_can_be_written_and_read_again() {
+        let text = "name = \"all\"\nversion = \"1\"\n[[http]]\nhost = \"*.example.com\"\nmethods = [\"GET\", \"POST\"]\nreads = [\"POST /find\"]\n\
+                    [[directory]]\nname = \"docs\"\nguest = \"/docs\"\n[[environment]]\nname = \"TZ\"\n\
+                    [[secret]]\nname = \"key\"\nheader = \"authorization\"\nformat = \"Bearer {}\"\nhost = \"api.example.com\"\n\
+                    [[endpoint]]\nname = \"db\"\nkind = \"unix\"\n[limits]\nmemory_bytes = 134217728\nwhy = \"Large documents.\"\n\
+                    [methods]\n\"fs.readFile\" = \"fs.readFile\"\n[identity]\nname = \"all\"\nversion = \"2\"\n";
+        let manifest = Manifest::parse(text).unwrap();
+        assert_eq!(Manifest::parse(&toml::to_string_pretty(&manifest).unwrap()).unwrap(), manifest);
+    }
+
+    #[test]
+    fn what_could_not_be_given_is_not_asked_for() {
+        let with = |table: &str| Manifest::parse(&format!("name = \"a\"\nversion = \"1\"\n{table}"));
+        for table in [
+            "[[directory]]\nname = \"d\"\nguest = \"/workspace/d\"\n",
+            "[[directory]]\nname = \"d\"\nguest = \"/workspace\"\n",
+            "[[directory]]\nname = \"d\"\nguest = \"relative\"\n",
+            "[[directory]]\nname = \"d\"\nguest = \"/a/../b\"\n",
+            "[[directory]]\nname = \"d\"\nguest = \"/\"\n",
+            "[[directory]]\nname = \"d\"\nguest = \"/a\"\n[[directory]]\nname = \"e\"\nguest = \"/a/b\"\n",
+            "[[directory]]\nname = \"d\"\nguest = \"/a\"\n[[directory]]\nname = \"d\"\nguest = \"/b\"\n",
+            "[[http]]\nhost = \"a.example\"\nmethods = [\"get\"]\n",
+            "[[http]]\nhost = \"a.example\"\nmethods = [\"TRACE\"]\n",
+            "[[http]]\nhost = \"a.example/path\"\n",
+            "[[http]]\nhost = \"*.example\"\n",
+            "[[environment]]\nname = \"A=B\"\n",
+            "[[environment]]\nname = \"LD_PRELOAD\\u0000\"\n",
+            "[[secret]]\nname = \"../x\"\n",
+            "[[secret]]\nname = \"k\"\nheader = \"authorization\"\n",
+            "[[secret]]\nname = \"k\"\nheader = \"host\"\nhost = \"a.example\"\n",
+            "[[secret]]\nname = \"k\"\nheader = \"x-key\"\nhost = \"a.example\"\nformat = \"no place\"\n",
+            "[[secret]]\nname = \"k\"\nheader = \"x-key\"\nhost = \"a.example\"\nformat = \"{}\\r\\nx: y\"\n",
+            "[limits]\nmemory_bytes = 99999999999\n",
+        ] {
+            assert!(with(table).is_err(), "{table}");
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! One admitted plugin: its description, its grants, and its code once somebody needs it.
+//! One admitted plugin: its description, and its code once somebody needs it.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -7,10 +7,11 @@ use serde_json::Value;
 
 use super::bundled::Bundled;
 use super::description::{Description, Tool};
+use super::grants;
 use super::manifest::Manifest;
 use super::store::Cache;
 use crate::failure::Failure;
-use crate::sandbox::{Capability, Compiled, Sandbox};
+use crate::sandbox::{Compiled, Sandbox};
 
 /// A plugin that the registry offers.
 pub struct Plugin {
@@ -18,7 +19,6 @@ pub struct Plugin {
     pub description: Description,
     /// SHA-256 of the component, which the grants are bound to.
     pub digest: String,
-    pub granted: Vec<Capability>,
     pub origin: Origin,
     compiled: Mutex<Option<Arc<Compiled>>>,
     schemas: Vec<Schemas>,
@@ -38,13 +38,21 @@ struct Schemas {
 }
 
 impl Plugin {
-    pub fn new(manifest: Manifest, description: Description, digest: String, granted: Vec<Capability>, origin: Origin) -> Plugin {
+    pub fn new(manifest: Manifest, description: Description, digest: String, origin: Origin) -> Plugin {
         let schemas = description.tools.iter().map(|_| Schemas::default()).collect();
-        Plugin { manifest, description, digest, granted, origin, compiled: Mutex::new(None), schemas }
+        Plugin { manifest, description, digest, origin, compiled: Mutex::new(None), schemas }
     }
 
     pub fn tool(&self, index: usize) -> &Tool {
         &self.description.tools[index]
+    }
+
+    /// What its grants are bound to.
+    pub fn grant_digest(&self) -> &str {
+        match &self.origin {
+            Origin::Bundled(_) => grants::BUNDLED,
+            Origin::Stored(_) => &self.digest,
+        }
     }
 
     /// The code, loaded or made on first use and then kept.

@@ -58,16 +58,11 @@ impl Registry {
                     description
                 }
             };
-            let granted = manifest.capabilities.keys().copied().collect();
-            plugins.push(Arc::new(Plugin::new(manifest, description, bundled.digest.into(), granted, Origin::Bundled(bundled))));
+            plugins.push(Arc::new(Plugin::new(manifest, description, bundled.digest.into(), Origin::Bundled(bundled))));
         }
         for plugin in store.load_all() {
             let known = before.and_then(|before| before.same(&plugin.description.name, &plugin.digest));
-            plugins.push(
-                known
-                    .filter(|known| known.granted == plugin.granted && known.manifest == plugin.manifest)
-                    .unwrap_or_else(|| Arc::new(plugin)),
-            );
+            plugins.push(known.filter(|known| known.manifest == plugin.manifest).unwrap_or_else(|| Arc::new(plugin)));
         }
         Ok(Registry::of(plugins, made_from))
     }

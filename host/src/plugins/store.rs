@@ -4,7 +4,7 @@
 //! plugins/<name>/          appears and vanishes by a rename, so it is there whole or not at all
 //!   component.wasm
 //!   plugin.toml
-//!   record.json            digest, grants and description, as they were when the plugin was admitted
+//!   record.json            digest and description, as they were when the plugin was admitted
 //! cache/<digest>-<engine>.cwasm    compiled code; can be made again at any time
 //! cache/<digest>.json              description of a bundled component
 //! ```
@@ -23,19 +23,18 @@ use super::plugin::{Origin, Plugin};
 use crate::config::DataDir;
 use crate::failure::{Class, Failure};
 use crate::sandbox::compiled::Code;
-use crate::sandbox::{Capability, Compiled, Sandbox};
+use crate::sandbox::{Compiled, Sandbox};
 use crate::workspace::copy::hex;
 
 const COMPONENT: &str = "component.wasm";
 const MANIFEST: &str = "plugin.toml";
 const RECORD: &str = "record.json";
 
-/// What was decided when a plugin was added.
+/// What was found when a plugin was added.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
     pub digest: String,
-    pub granted: Vec<Capability>,
     pub description: Description,
 }
 
@@ -71,6 +70,11 @@ impl Store {
         names.into_iter().filter_map(load).collect()
     }
 
+    /// Whether this very component is installed under this name.
+    pub fn has(&self, name: &str, digest: &str) -> bool {
+        digest == super::grants::BUNDLED || self.load(name).is_ok_and(|plugin| plugin.digest == digest)
+    }
+
     fn load(&self, name: &str) -> Result<Plugin, Failure> {
         let directory = self.root.join(name);
         let unreadable = |error: io::Error| Failure::internal(format!("The plugin {name} cannot be read: {error}."));
@@ -80,7 +84,7 @@ impl Store {
         if manifest.name != name || record.description.name != name {
             return Err(Failure::internal(format!("The plugin in {name} calls itself {}.", manifest.name)));
         }
-        Ok(Plugin::new(manifest, record.description, record.digest, record.granted, Origin::Stored(directory)))
+        Ok(Plugin::new(manifest, record.description, record.digest, Origin::Stored(directory)))
     }
 
     /// Keeps an admitted plugin: everything is prepared aside and appears in one step.

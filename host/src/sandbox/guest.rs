@@ -9,6 +9,7 @@ use wasmtime::component::ResourceTable;
 use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
+use super::capability::Capability;
 use super::limits::{Limits, Meter};
 use super::parallel::Crew;
 use super::timings::Timings;
@@ -17,30 +18,6 @@ use crate::sandbox::imports::progress::Reported;
 use crate::workspace::Workspace;
 use crate::workspace::original::Originals;
 use crate::workspace::quota::Allowance;
-
-/// Capabilities beyond WASI and the workspace that a plugin can be granted, and a tool can declare.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Capability {
-    Files,
-    Sessions,
-}
-
-impl Capability {
-    pub const ALL: [Capability; 2] = [Capability::Files, Capability::Sessions];
-
-    /// The name of its interface, which is also how manifests and tools name it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Capability::Files => "files",
-            Capability::Sessions => "sessions",
-        }
-    }
-
-    pub fn by_name(name: &str) -> Option<Capability> {
-        Capability::ALL.into_iter().find(|capability| capability.name() == name)
-    }
-}
 
 /// The one directory of a guest, at `/workspace`.
 pub struct Mount {

@@ -4,9 +4,11 @@
 
 pub mod archives;
 pub mod bindings;
+pub mod capability;
 pub mod clock;
 pub mod compiled;
 pub mod driver;
+pub mod egress;
 pub mod engine;
 pub mod engine_config;
 pub mod exports;
@@ -20,6 +22,7 @@ pub mod run;
 pub mod timings;
 pub mod typed;
 
+pub use capability::Capability;
 pub use compiled::Compiled;
 pub use engine::{Sandbox, Shape};
-pub use guest::{CallContext, Capability, Mount};
+pub use guest::{CallContext, Mount};

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use super::args::Args;
 use super::connect;
 use super::output::{print, print_json};
+use super::plugin::granted;
 use crate::config::{Config, DataDir, Settings, all_settings};
 use crate::failure::Failure;
 use crate::gate::Gate;
@@ -98,6 +99,9 @@ async fn plugins(config: Config, problems: &mut Problems) -> Value {
         let what = format!("The code of the component {} in this program does not fit this processor.", bundled.name);
         problems.push(problem(what, "It works, compiled on first use; a zipfs built on this machine starts faster."));
     }
+    if let Err(failure) = gate.grants.file().read() {
+        problems.push(failure.into());
+    }
     let registry = gate.registry();
     for entry in std::fs::read_dir(&stored).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
@@ -117,7 +121,7 @@ async fn plugins(config: Config, problems: &mut Problems) -> Value {
             "version": plugin.description.version,
             "origin": origin,
             "digest": plugin.digest,
-            "granted": plugin.granted,
+            "granted": granted(&gate, plugin),
             "tools": plugin.description.tools.len(),
         })
     });

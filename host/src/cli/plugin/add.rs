@@ -3,14 +3,16 @@
 use std::io::{IsTerminal, Write};
 use std::path::PathBuf;
 
+use jiff::Timestamp;
 use serde_json::json;
 
+use super::grant;
 use crate::cli::console::Console;
 use crate::cli::output::{print, shown};
 use crate::failure::{Class, Failure};
 use crate::plugins::WorkspaceAccess;
 use crate::plugins::admission::{Candidate, examine_ambient};
-use crate::sandbox::Capability;
+use crate::plugins::grants::{Given, words};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -19,9 +21,15 @@ pub struct Args {
     /// Do not ask, if the plugin needs nothing beyond the session's workspace.
     #[arg(long)]
     pub yes: bool,
-    /// Grant a capability that the plugin asks for.
-    #[arg(long = "grant", value_name = "CAPABILITY")]
+    /// Grant something that the plugin asks for: http=HOST[:PORT], directory=NAME:/PATH, env=NAME=VALUE, secret=NAME …
+    #[arg(long = "grant", value_name = "WHAT")]
     pub grants: Vec<String>,
+    /// When the grants end: 90m, 24h, 30d, or a time such as 2030-01-31T12:00:00Z.
+    #[arg(long, value_name = "WHEN", value_parser = grant::expiry)]
+    pub expires: Option<Timestamp>,
+    /// Add it although it was not granted what it asks for.
+    #[arg(long)]
+    pub without_grants: bool,
 }
 
 pub async fn run(console: &Console, args: &Args) -> Result<(), Failure> {
@@ -30,8 +38,10 @@ pub async fn run(console: &Console, args: &Args) -> Result<(), Failure> {
     if !console.quiet && !console.json {
         print(&label(&candidate))?;
     }
-    let granted = decide(&candidate, args.yes, &args.grants)?;
-    let added = candidate.admit(&gate.registry(), &gate.store, granted)?;
+    let given = decide(&candidate, args)?;
+    let secret = grant::read_secret(&given)?;
+    let added = candidate.admit(&gate.registry(), &gate.store, gate.grants.file(), given, args.expires)?;
+    grant::keep_secret(&gate.secrets, &added.name, secret)?;
     let result = json!({"added": added.name, "version": added.version});
     console.confirm(&result, |_| format!("Added {} {}.\n", added.name, added.version))
 }
@@ -47,39 +57,32 @@ fn label(candidate: &Candidate) -> String {
         };
         text += &format!("  {}: {access}\n", tool.name);
     }
-    for (capability, why) in &candidate.manifest.capabilities {
-        text += &format!(
-            "  asks for `{}`: {}\n",
-            capability.name(),
-            if why.is_empty() { "no reason given".into() } else { shown(why) }
-        );
+    for ask in candidate.manifest.asks() {
+        text +=
+            &format!("  asks for {}: {}\n", ask.what, if ask.why.is_empty() { "no reason given".into() } else { shown(&ask.why) });
     }
-    text + "  cannot: use the network, start programs, see other files, read the environment\n"
+    text + "  cannot: open connections itself, start programs, see files that are not named here\n"
 }
 
 /// The grants, if somebody decided. What goes beyond the workspace has to be named; nobody says yes to it in passing.
-fn decide(candidate: &Candidate, yes: bool, grants: &[String]) -> Result<Vec<Capability>, Failure> {
-    let mut granted = Vec::new();
-    for name in grants {
-        let capability = Capability::by_name(name).ok_or_else(|| Failure::invalid(format!("There is no capability {name:?}.")))?;
-        if !candidate.manifest.capabilities.contains_key(&capability) {
-            return Err(Failure::invalid(format!("The plugin does not ask for `{name}`.")));
-        }
-        granted.push(capability);
+fn decide(candidate: &Candidate, args: &Args) -> Result<Vec<Given>, Failure> {
+    let mut given = Vec::new();
+    for word in &args.grants {
+        given.extend(words::parse(word, &candidate.manifest)?);
     }
-    let missing: Vec<&str> =
-        candidate.manifest.capabilities.keys().filter(|asked| !granted.contains(asked)).map(|asked| asked.name()).collect();
-    if !missing.is_empty() {
-        let flags: Vec<String> = missing.iter().map(|name| format!("--grant {name}")).collect();
+    let missing = candidate.manifest.ungranted(given.iter());
+    if !missing.is_empty() && !args.without_grants {
+        let what: Vec<&str> = missing.iter().map(|ask| ask.what.as_str()).collect();
+        let flags: Vec<String> = missing.iter().map(|ask| format!("--grant {}", ask.flag)).collect();
         return Err(Failure::new(
             Class::Forbidden,
             "GRANT_NEEDED",
-            format!("The plugin asks for more than the workspace: {}.", missing.join(", ")),
+            format!("The plugin asks for more than the workspace: {}.", what.join("; ")),
         )
-        .suggest(format!("If you agree, add: {}", flags.join(" "))));
+        .suggest(format!("If you agree, add: {}. To add it without: --without-grants", flags.join(" "))));
     }
-    if yes || !grants.is_empty() || confirmed()? {
-        return Ok(granted);
+    if args.yes || !args.grants.is_empty() || confirmed()? {
+        return Ok(given);
     }
     Err(Failure::new(Class::Forbidden, "NOT_CONFIRMED", "The plugin was not added.").suggest("Confirm, or use --yes."))
 }

@@ -2,19 +2,21 @@
 
 use serde_json::json;
 
+use super::granted;
 use crate::cli::console::Console;
 use crate::cli::output::{print, print_json};
 use crate::failure::Failure;
 use crate::plugins::plugin::Origin;
 
 pub async fn run(console: &Console) -> Result<(), Failure> {
-    let registry = console.gate().await?.registry();
+    let gate = console.gate().await?;
+    let registry = gate.registry();
     if console.json {
         let all = registry.plugins.iter().map(|plugin| {
             let bundled = matches!(plugin.origin, Origin::Bundled(_));
             let tools: Vec<&str> = plugin.description.tools.iter().map(|tool| tool.name.as_str()).collect();
             json!({"name": plugin.description.name, "version": plugin.description.version, "bundled": bundled,
-                   "digest": plugin.digest, "granted": plugin.granted, "tools": tools})
+                   "digest": plugin.digest, "granted": granted(gate, plugin), "tools": tools})
         });
         return print_json(&all.collect());
     }

@@ -12,6 +12,9 @@ pub struct Args {
 }
 
 pub async fn run(console: &Console, args: &Args) -> Result<(), Failure> {
-    console.gate().await?.store.remove(&args.name)?;
+    let gate = console.gate().await?;
+    gate.store.remove(&args.name)?;
+    gate.grants.file().keep_only(&args.name, &[])?;
+    gate.secrets.forget(&args.name)?;
     console.confirm(&json!({"removed": args.name}), |_| format!("Removed {}.\n", args.name))
 }

@@ -8,9 +8,10 @@ use wasmtime::component::Resource;
 
 use crate::config::Durability;
 use crate::failure::{Class, Failure};
+use crate::sandbox::Capability;
 use crate::sandbox::bindings::plugin::zipfs::plugin::files::{Host, HostReplacement};
 use crate::sandbox::bindings::types::Error;
-use crate::sandbox::guest::{Capability, Guest, Mount};
+use crate::sandbox::guest::{Guest, Mount};
 use crate::sandbox::metered::charge;
 use crate::workspace::extracted::masked_mode;
 use crate::workspace::quota::Usage;

@@ -8,12 +8,13 @@ use wasmtime::Result;
 
 use super::files::not_declared;
 use crate::failure::{Class, Failure};
+use crate::sandbox::Capability;
 use crate::sandbox::archives::{SessionHost, blocking, close_session, info, open_archive, original_contents, sync_session, told};
 use crate::sandbox::bindings::plugin::zipfs::plugin::sessions::{
     Changes, Closed, Host, Info, Opened, PruneChoice, Pruned, PrunedSession, Synced,
 };
 use crate::sandbox::bindings::types::Error;
-use crate::sandbox::guest::{Capability, Guest};
+use crate::sandbox::guest::Guest;
 use crate::workspace::original::Originals;
 use crate::workspace::prune::{self, Choice};
 use crate::workspace::{Workspace, sync};
