@@ -102,6 +102,9 @@ pub enum Command {
     /// Serve MCP over HTTP, for many agents.
     #[command(after_help = "Example: zipfs serve --listen 127.0.0.1:9999 --allow-local")]
     Serve(serve::Args),
+    /// Make, list and remove the tokens that agents show to `zipfs serve`.
+    #[command(subcommand, after_help = "Example: zipfs token add ci --role operator")]
+    Token(token::TokenCommand),
     /// Print how to connect Claude Code, Cursor and VS Code.
     #[command(after_help = "Example: zipfs connect")]
     Connect,

@@ -18,6 +18,7 @@ use crate::config::Config;
 use crate::failure::Failure;
 use crate::plugins::plugin::Origin;
 use crate::workspace::Workspaces;
+use crate::workspace::owner::LOCAL;
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -129,7 +130,8 @@ fn sessions(end: &str) -> Vec<Proposal> {
         }
         let known = Workspaces::open_ambient(&directory, Arc::new(config.settings)).ok()?.known().ok()?;
         let handle = |name: &str, id: &str| if name.is_empty() { id.to_owned() } else { name.to_owned() };
-        let told = known.iter().map(|session| (handle(&session.name, &session.id) + end, "session".to_owned()));
+        let own = known.iter().filter(|session| session.owner == LOCAL);
+        let told = own.map(|session| (handle(&session.name, &session.id) + end, "session".to_owned()));
         Some(told.collect())
     };
     listed().unwrap_or_default()

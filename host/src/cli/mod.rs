@@ -32,6 +32,7 @@ mod size;
 mod status;
 mod sync;
 mod target;
+mod token;
 mod tools;
 mod tree;
 mod wording;
@@ -98,6 +99,7 @@ async fn run(args: &Args) -> Result<ExitCode, Failure> {
         Command::Mcp(command) => mcp::run(Config::load()?, command).await,
         Command::Serve(command) => serve::run(Config::load()?, command).await,
         Command::Audit(command) => audit::run(&console()?, command).await,
+        Command::Token(command) => token::run(&console()?, command),
         Command::Connect => connect::run(args),
         Command::Demo => demo::run(args).await,
         Command::Completion(command) => completion::run(command),

@@ -1,13 +1,14 @@
 //! `zipfs serve`.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 
 use super::output::{print, remark};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::gate::Gate;
 use crate::sandbox::Shape;
-use crate::server::http::{Serving, serve_http};
+use crate::server::http::{Certificate, Serving, serve_http};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
@@ -17,6 +18,12 @@ pub struct Args {
     /// Serve one plugin, under its own name and with its own names of tools.
     #[arg(long, value_name = "PLUGIN")]
     pub only: Option<String>,
+    /// Speak TLS with this certificate chain (PEM).
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    pub tls_cert: Option<PathBuf>,
+    /// The key of that certificate (PEM).
+    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    pub tls_key: Option<PathBuf>,
     /// Take whoever reaches the port without a token for the local user, who may do everything. Only on a loopback address.
     #[arg(long)]
     pub allow_local: bool,
@@ -30,9 +37,11 @@ pub async fn run(config: Config, args: &Args) -> Result<(), Failure> {
              without a token.",
         );
     }
-    let serving = Serving { listen: args.listen, only: args.only.clone(), allow_local: args.allow_local };
+    let certificate = args.tls_cert.clone().zip(args.tls_key.clone()).map(|(chain, key)| Certificate { chain, key });
+    let scheme = if certificate.is_some() { "https" } else { "http" };
+    let serving = Serving { listen: args.listen, only: args.only.clone(), allow_local: args.allow_local, certificate };
     serve_http(gate, serving, |address| {
-        let _ = print(&format!("zipfs serves on http://{address}\n"));
+        let _ = print(&format!("zipfs serves on {scheme}://{address}\n"));
     })
     .await
 }

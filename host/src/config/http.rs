@@ -29,6 +29,8 @@ pub struct Http {
     pub stall_ms: u64,
     /// Connections that are open at once. When all are taken, the one that has been idle longest makes room.
     pub connections: u32,
+    /// Whether the JSON-RPC endpoint also says with the status of HTTP what went wrong (404, 400 …), for clients that look there.
+    pub rpc_status: bool,
     /// Transport sessions (of MCP's older revisions) of one principal. The one that was made first makes room.
     pub transport_sessions: u32,
     /// How long a transport session lives without a message.
@@ -50,6 +52,7 @@ impl Default for Http {
             slowest_bytes_per_second: 16 << 10,
             stall_ms: 30_000,
             connections: 512,
+            rpc_status: false,
             transport_sessions: 64,
             transport_session_ms: 3_600_000,
             limits: PrincipalLimits::default(),

@@ -3,6 +3,7 @@
 //! Every number that bounds something is in [`settings`], with its reason. Nothing below reads the environment.
 
 mod auditing;
+mod auth;
 mod http;
 mod paths;
 mod policy;
@@ -10,6 +11,7 @@ mod settings;
 mod sources;
 
 pub use auditing::{Audit, Flush, OnFailure, Paths};
+pub use auth::{Auth, Issuer};
 pub use http::{Http, PrincipalLimits};
 pub use paths::{DataDir, WRITABLE_BY_OTHERS, check_private};
 pub use policy::{Policy, Rule};

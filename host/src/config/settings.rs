@@ -1,10 +1,12 @@
 //! The settings of `config.json` with their defaults, and the variables that go over them.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
 use super::auditing::Audit;
+use super::auth::Auth;
 use super::http::Http;
 use super::policy::Policy;
 use super::sources::{Source, Sources};
@@ -23,6 +25,7 @@ pub struct Settings {
     pub policy: Policy,
     pub http: Http,
     pub audit: Audit,
+    pub auth: Auth,
 }
 
 /// What archives and sessions may ask of the machine.
@@ -43,6 +46,9 @@ pub struct Security {
     /// Whether links of an archive are extracted as links. Without it they are listed and stay in the archive; with it an archive
     /// with a link that leads out is refused. Programs outside follow links, so this is for archives that are trusted.
     pub allow_symlinks: bool,
+    /// The directories whose archives the local user may open and sync; absent for all that the user can read. Other principals
+    /// have roots of their own, and none by default.
+    pub open_roots: Option<Vec<PathBuf>>,
     /// Wall clock of a search. Patterns are matched in linear time, so this is about how much is searched.
     /// Test: `limits::deadlines`.
     pub regex_timeout_ms: u64,
@@ -58,6 +64,7 @@ impl Default for Security {
             max_total_disk_bytes: 10 << 30,
             max_sessions: 32,
             allow_symlinks: false,
+            open_roots: None,
             regex_timeout_ms: 5_000,
         }
     }
@@ -211,8 +218,12 @@ impl Settings {
         // Two lines at least.
         at_least("audit.max_file_bytes", self.audit.max_file_bytes, 16 << 10)?;
         at_least("audit.keep_files", self.audit.keep_files.into(), 1)?;
+        if let Some(odd) = self.security.open_roots.iter().flatten().find(|root| !root.is_absolute()) {
+            return Err(Failure::invalid(format!("security.open_roots has {}, which is not absolute.", odd.display())));
+        }
         self.policy.check()?;
-        self.http.check()
+        self.http.check()?;
+        self.auth.check()
     }
 }
 

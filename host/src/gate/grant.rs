@@ -19,9 +19,10 @@ use crate::sandbox::guest::{CallContext, Mount};
 use crate::sandbox::limits::Limits;
 use crate::sandbox::parallel::Crew;
 use crate::sandbox::run::cancelled;
-use crate::workspace::Workspace;
 use crate::workspace::lock::Mode;
+use crate::workspace::owner::Share;
 use crate::workspace::quota::Allowance;
+use crate::workspace::{Owner, Workspace};
 
 impl Gate {
     /// Prepares a call of a tool: resolves and locks the session, and opens what the tool declares.
@@ -29,6 +30,7 @@ impl Gate {
         &'a self,
         found: &Found,
         agreed: Agreed,
+        owner: Owner,
         session: Option<&str>,
         audience: Audience,
         cancel: &'a CancellationToken,
@@ -42,12 +44,12 @@ impl Gate {
             WorkspaceAccess::Read | WorkspaceAccess::Write => tokio::select! {
                 biased;
                 () = cancel.cancelled() => return Err(cancelled()),
-                entered = self.workspaces().enter(session, Mode::Shared) => Some(entered?),
+                entered = self.workspaces().enter(&owner.id, session, Mode::Shared) => Some(entered?),
             },
         };
         let mount = match &workspace {
             None => None,
-            Some(workspace) => Some(self.mount(workspace, level)?),
+            Some(workspace) => Some(self.mount(workspace, &owner, level)?),
         };
         let mut limits = Limits::of_call(&self.config.settings.calls, capabilities.contains(&Capability::Sessions));
         raise(&mut limits, found.plugin.manifest.limits.as_ref(), &grants);
@@ -66,6 +68,7 @@ impl Gate {
             mount,
             capabilities,
             read_only: access.is_read_only(),
+            owner,
             workspace,
             sessions: Some(self.sessions.clone()),
             events: audience.events,
@@ -83,20 +86,20 @@ impl Gate {
     }
 
     /// Prepares a read of a resource or prompt: the only session read-only, if the plugin works on workspaces and there is one.
-    pub(super) async fn grant_reading(&self, plugin: &Plugin) -> Result<CallContext, Failure> {
+    pub(super) async fn grant_reading(&self, plugin: &Plugin, owner: Owner) -> Result<CallContext, Failure> {
         let workspace = match plugin.manifest.workspace.access {
             WorkspaceAccess::None => None,
-            _ => self.workspaces().enter(None, Mode::Shared).await.ok(),
+            _ => self.workspaces().enter(&owner.id, None, Mode::Shared).await.ok(),
         };
         let mount = match &workspace {
             None => None,
-            Some(workspace) => Some(self.mount(workspace, WorkspaceAccess::Read)?),
+            Some(workspace) => Some(self.mount(workspace, &owner, WorkspaceAccess::Read)?),
         };
         let label = plugin.description.name.as_str().into();
-        Ok(CallContext { mount, workspace, label, read_only: true, ..CallContext::default() })
+        Ok(CallContext { mount, owner, workspace, label, read_only: true, ..CallContext::default() })
     }
 
-    fn mount(&self, workspace: &Workspace, level: WorkspaceAccess) -> Result<Mount, Failure> {
+    fn mount(&self, workspace: &Workspace, owner: &Owner, level: WorkspaceAccess) -> Result<Mount, Failure> {
         let open = || -> std::io::Result<Mount> {
             let dir = workspace.contents.try_clone()?;
             if level != WorkspaceAccess::Write {
@@ -105,8 +108,9 @@ impl Gate {
             let tmp = workspace.tmp()?;
             let settings = &self.config.settings;
             let (session, total) = (workspace.ledger(settings)?, self.workspaces().total()?);
-            let allowance =
-                Allowance::from_accounts(session, total, workspace.contents.try_clone()?, self.workspaces().root().try_clone()?);
+            let (contents, root) = (workspace.contents.try_clone()?, self.workspaces().root().try_clone()?);
+            let share = Share::of(self.workspaces(), owner);
+            let allowance = Allowance::from_accounts(session, total, contents, root, share);
             Ok(Mount::writable(dir, Some(tmp), allowance))
         };
         open().map_err(|error| Failure::internal(format!("The workspace cannot be opened: {error}.")))

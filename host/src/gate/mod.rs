@@ -14,7 +14,10 @@ pub mod policy;
 pub mod principal;
 mod reading;
 mod record;
+mod refuse;
 pub mod scopes;
+mod transfer;
+mod turns;
 mod watch;
 
 pub use answer::{Answer, Outcome, Question};
@@ -24,6 +27,7 @@ pub use open::Gate;
 pub use origin::{Origin, Trace, Transport};
 pub use principal::{Principal, PrincipalKind};
 pub use reading::Reader;
+pub use transfer::{Admission, Archive};
 pub use watch::Grants;
 
 impl Gate {
@@ -37,13 +41,17 @@ impl Gate {
         };
         entry.concerns(&found, &call.arguments);
         let answer = async {
-            authorise::may_call(&self.config.settings.policy, &call.principal, &found, &call.arguments)?;
+            let touched = authorise::may_call(&self.config.settings.policy, &call.principal, &found, &call.arguments)?;
+            let _turn = self.turns.take(&call.principal)?;
             let (arguments, session) = arguments::check(&found, call.arguments)?;
             let agreed = self.agree(&found)?;
             let held = self.hold(&found, &agreed, &call.cancel);
             let cancel = held.as_ref().map_or(&call.cancel, |held| held.token());
-            let granted = self.grant(&found, agreed, session.as_deref(), call.audience, cancel).await;
+            let owner = self.owner(&call.principal);
+            let granted = self.grant(&found, agreed, owner, session.as_deref(), call.audience, cancel).await;
+            let granted = granted.map_err(|failure| self.without_host_paths(&call.principal, failure));
             let visit = watch::explain(held.as_deref(), granted)?;
+            authorise::may_follow(&call.principal, visit.context.mount.as_ref(), &touched)?;
             entry.watch(&visit);
             let notice = visit.notice();
             let reply = visit.call_tool(found.tool().name.clone(), arguments, call.resumed).await;

@@ -66,7 +66,7 @@ fn look(root: &Map<String, Value>, schema: &Map<String, Value>, value: &Value, d
 }
 
 /// The part of the schema that a local reference leads to.
-fn referred<'a>(root: &'a Map<String, Value>, to: &str) -> Option<&'a Map<String, Value>> {
+pub(super) fn referred<'a>(root: &'a Map<String, Value>, to: &str) -> Option<&'a Map<String, Value>> {
     let mut steps = to.strip_prefix("#/")?.split('/');
     let mut at = root.get(steps.next()?)?;
     for step in steps {

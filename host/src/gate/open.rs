@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock, RwLock};
 use super::authorise;
 use super::calls::Refusal;
 use super::principal::Principal;
+use super::turns::Turns;
 use super::watch::Grants;
 use crate::audit::Log;
 use crate::config::{Config, WRITABLE_BY_OTHERS, check_private};
@@ -17,7 +18,8 @@ use crate::plugins::{Found, Registry};
 use crate::sandbox::archives::SessionHost;
 use crate::sandbox::driver::Driver;
 use crate::sandbox::{Sandbox, Shape};
-use crate::workspace::Workspaces;
+use crate::workspace::reach::Reach;
+use crate::workspace::{Owner, Workspaces};
 
 /// Everything that calls need.
 pub struct Gate {
@@ -30,6 +32,7 @@ pub struct Gate {
     pub secrets: Secrets,
     registry: RwLock<Arc<Registry>>,
     pub(super) sessions: Arc<SessionHost>,
+    pub(super) turns: Arc<Turns>,
 }
 
 impl Gate {
@@ -58,6 +61,7 @@ impl Gate {
             secrets,
             registry: RwLock::new(Arc::new(registry)),
             sessions,
+            turns: Arc::default(),
         }))
     }
 
@@ -67,6 +71,22 @@ impl Gate {
 
     pub fn workspaces(&self) -> &Arc<Workspaces> {
         &self.sessions.workspaces
+    }
+
+    /// On whose behalf sessions are used.
+    pub(super) fn owner(&self, principal: &Principal) -> Owner {
+        let mut owner = principal.owner();
+        if !principal.is_remote()
+            && let Some(roots) = &self.config.settings.security.open_roots
+        {
+            owner.reach = Reach::Within(roots.as_slice().into());
+        }
+        owner
+    }
+
+    /// A failure as the principal may read it.
+    pub(super) fn without_host_paths(&self, principal: &Principal, failure: Failure) -> Failure {
+        principal.open_roots.hide(self.config.data.root(), failure)
     }
 
     /// Reads the plugins again if any was added or removed.

@@ -1,13 +1,15 @@
 //! Who calls: an identity, what it may do, and how much of the host it may use.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use super::scopes::Scopes;
 use crate::config::PrincipalLimits;
 use crate::plugins::Role;
+use crate::workspace::Owner;
+use crate::workspace::owner::LOCAL;
+use crate::workspace::reach::Reach;
 
 /// Whoever is behind a call. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -21,7 +23,7 @@ pub struct Principal {
     pub scopes: Option<Arc<Scopes>>,
     pub kind: PrincipalKind,
     /// Which files of the host may be opened as archives and written back.
-    pub open_roots: OpenRoots,
+    pub open_roots: Reach,
     pub limits: PrincipalLimits,
 }
 
@@ -37,9 +39,6 @@ pub enum PrincipalKind {
     Jwt,
 }
 
-/// The id that workspaces of the local user carry.
-pub const LOCAL: &str = "local";
-
 impl Principal {
     /// The person who started this process: over standard input and output, or at the command line.
     pub fn local() -> Principal {
@@ -49,7 +48,7 @@ impl Principal {
             role: Role::Admin,
             scopes: None,
             kind: PrincipalKind::Local,
-            open_roots: OpenRoots::Everything,
+            open_roots: Reach::Everything,
             limits: PrincipalLimits::NONE,
         }
     }
@@ -58,28 +57,14 @@ impl Principal {
     pub fn is_remote(&self) -> bool {
         self.kind != PrincipalKind::Local
     }
-}
 
-/// Files of the host that a principal may open and sync.
-#[derive(Debug, Clone)]
-pub enum OpenRoots {
-    Everything,
-    Only(Arc<[OpenRoot]>),
-}
-
-impl OpenRoots {
-    pub fn nothing() -> OpenRoots {
-        OpenRoots::Only(Arc::new([]))
+    /// Whose workspaces it has, and how much of them.
+    pub fn owner(&self) -> Owner {
+        Owner {
+            id: self.id.clone(),
+            most_sessions: self.limits.sessions,
+            most_bytes: self.limits.disk_bytes,
+            reach: self.open_roots.clone(),
+        }
     }
-}
-
-/// A directory of the host that a principal sees under a name: `/inbox/report.zip` is `report.zip` in the root `inbox`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct OpenRoot {
-    pub name: String,
-    pub path: PathBuf,
-    /// Whether archives in it may be opened but not written back.
-    #[serde(default)]
-    pub read_only: bool,
 }

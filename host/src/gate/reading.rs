@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 
+use super::authorise;
 use super::open::Gate;
 use super::origin::Origin;
 use super::principal::Principal;
+use super::scopes::{Action, Extent};
 use crate::failure::{Class, Failure};
 use crate::plugins::Plugin;
 use crate::sandbox::bindings::completions::exports::zipfs::plugin::completions::{Proposals, Target};
@@ -24,6 +26,17 @@ pub struct Reader {
     pub only: Option<Arc<str>>,
     pub origin: Origin,
     pub cancel: CancellationToken,
+}
+
+/// Whether the scopes cover what a URI names below its scheme: `list:///notes/` is `/notes/`.
+pub fn may_read(principal: &Principal, uri: &str) -> Result<(), Failure> {
+    let Some(scopes) = &principal.scopes else { return Ok(()) };
+    let path = uri.split_once("://").map_or(uri, |(_, path)| path);
+    // What is written with `%` could be read differently by whoever answers; no scope covers it.
+    if !path.contains('%') && scopes.allow(Action::Read, path, Extent::Itself) {
+        return Ok(());
+    }
+    Err(authorise::out_of_scope(Action::Read, path, Extent::Itself))
 }
 
 impl Gate {
@@ -46,6 +59,7 @@ impl Gate {
 
     /// Reads a resource from the first plugin that knows it.
     pub async fn read_resource(&self, reader: &Reader, uri: &str) -> Result<Vec<ResourceContents>, Failure> {
+        may_read(&reader.principal, uri)?;
         for plugin in self.offering(reader, |plugin| plugin.description.has_resources).await {
             let wanted = uri.to_owned();
             match self.reading(&plugin, reader, "resources/read", |visit| visit.read_resource(wanted)).await {
@@ -124,10 +138,11 @@ impl Gate {
         let mut entry = self.record(&reader.principal, &reader.origin, "read", method)?;
         entry.of_plugin(plugin);
         let read = async {
+            let _turn = self.turns.take(&reader.principal)?;
             let visit = Visit {
                 sandbox: &self.sandbox,
                 compiled: plugin.compiled(&self.sandbox, &self.cache)?,
-                context: self.grant_reading(plugin).await?,
+                context: self.grant_reading(plugin, self.owner(&reader.principal)).await?,
                 limits: Limits::of_call(&self.config.settings.calls, false),
                 cancel: &reader.cancel,
             };
@@ -135,7 +150,7 @@ impl Gate {
             ask(visit).await
         }
         .await;
-        entry.end_read(read)
+        entry.end_read(read.map_err(|failure: Failure| self.without_host_paths(&reader.principal, failure)))
     }
 
     fn fitting(&self, contents: Vec<ResourceContents>) -> Result<Vec<ResourceContents>, Failure> {

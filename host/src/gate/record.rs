@@ -117,6 +117,17 @@ impl Entry {
         answer
     }
 
+    /// Ends a call that its principal may not make, and hands the refusal on.
+    pub fn refuse(mut self, found: &Found, arguments: &Map<String, Value>, refused: Failure) -> Failure {
+        self.concerns(found, arguments);
+        self.end(Err(refused)).err().unwrap_or_else(|| Failure::internal("A refusal was lost."))
+    }
+
+    /// The session that something other than a call of a tool was about.
+    pub fn of_session(&mut self, id: &str) {
+        self.line.session = Some(cut(id, MOST_NAME));
+    }
+
     /// Ends the record of a tool that there is not.
     pub fn end_unknown(self, refusal: Refusal) -> Refusal {
         match self.close("UNKNOWN_TOOL", None) {

@@ -15,10 +15,10 @@ use crate::failure::{Class, Failure};
 use crate::workspace::listing::{Change, Entry, Kind, Listing, is_result};
 use crate::workspace::lock::Mode;
 use crate::workspace::metadata::Metadata;
-use crate::workspace::open::Opening;
+use crate::workspace::open::{Opening, Request};
 use crate::workspace::original::Original;
 use crate::workspace::sync::Syncing;
-use crate::workspace::{Workspace, Workspaces, close, commit, copy, links, status, sync};
+use crate::workspace::{Owner, Workspace, Workspaces, close, commit, copy, links, status, sync};
 
 /// What opening, syncing and closing need.
 pub struct SessionHost {
@@ -30,14 +30,13 @@ pub struct SessionHost {
 /// Opens an archive: copy and hash, scan, extract, publish. The steps between the driver's run off the reactor.
 pub async fn open_archive(
     host: Arc<SessionHost>,
-    path: String,
-    name: Option<String>,
+    request: Request,
     events: Option<UnboundedSender<Event>>,
     cancel: CancellationToken,
 ) -> Result<Opened, Failure> {
     let driver = (host.driver)()?;
     let (workspaces, stop) = (host.workspaces.clone(), cancel.clone());
-    let named = path.clone();
+    let (owner, named) = (request.owner.clone(), request.archive.name().to_owned());
     let unopened = |failure: Failure| match &*failure.code {
         // These are about the archive, and the driver does not know what it is called.
         "ZIP_INVALID" | "ZIP_BOMB_DETECTED" | "PATH_TRAVERSAL" => {
@@ -45,9 +44,8 @@ pub async fn open_archive(
         }
         _ => failure,
     };
-    let mut opening = blocking(move || Opening::begin_ambient(workspaces, &path, name.as_deref(), || stop.is_cancelled()))
-        .await
-        .map_err(broken)??;
+    let mut opening =
+        blocking(move || Opening::begin_ambient(workspaces, request, || stop.is_cancelled())).await.map_err(broken)??;
     let security = host.workspaces.settings().security.clone();
     let listing = driver.scan(opening.archive(), &security, &cancel).await.map_err(unopened)?;
     let (opening, listing) = blocking(move || opening.make_room(&listing).map(|()| (opening, listing))).await.map_err(broken)??;
@@ -71,8 +69,11 @@ pub async fn open_archive(
     };
     let opened = blocking(move || opening.publish(listing)).await.map_err(broken)??;
     Ok(Opened {
-        session: info(&opened.metadata),
-        workspace_path: opened.contents_path.display().to_string(),
+        session: info(&opened.metadata, &owner),
+        workspace_path: match owner.reach.hides_paths() {
+            true => String::new(),
+            false => opened.contents_path.display().to_string(),
+        },
         warnings: opened.warnings,
         skipped_symlinks: opened.skipped_symlinks,
     })
@@ -99,6 +100,7 @@ async fn extract_links(
 /// Runs on a thread of its own, and blocks it: every durable step is taken there, one after the other.
 pub async fn sync_session(
     host: &SessionHost,
+    owner: &Owner,
     session: &mut Workspace,
     force: bool,
     dry_run: bool,
@@ -106,6 +108,10 @@ pub async fn sync_session(
     cancel: &CancellationToken,
 ) -> Result<Synced, Failure> {
     let settings = host.workspaces.settings();
+    // What came over the network is in the session itself, and reached by whoever reaches that.
+    if !dry_run && !session.holds_its_archive() {
+        owner.reach.check_write_back_ambient(&session.metadata.source_path)?;
+    }
     host.workspaces.change_lock(session, Mode::Exclusive).await?;
     let driver = (host.driver)()?;
     let mut syncing = Syncing::begin(&host.workspaces, session)?;
@@ -130,7 +136,7 @@ pub async fn sync_session(
         Ok(committed) => Ok(Synced {
             changes,
             written: true,
-            backup_path: committed.backup_path.map(|path| path.display().to_string()).unwrap_or_default(),
+            backup_path: committed.backup_path.map(|path| owner.reach.shown(&path)).unwrap_or_default(),
             size_bytes: committed.size,
         }),
         Err(failure) => {
@@ -273,6 +279,7 @@ impl Progress {
 /// Ends a session. If the caller said nothing about changes, the settings decide.
 pub async fn close_session(
     host: &SessionHost,
+    owner: &Owner,
     mut session: Workspace,
     sync: Option<bool>,
     events: Option<UnboundedSender<Event>>,
@@ -281,7 +288,7 @@ pub async fn close_session(
     let defaults = &host.workspaces.settings().defaults;
     let synced = sync == Some(true);
     if synced {
-        sync_session(host, &mut session, false, false, events, cancel).await?;
+        sync_session(host, owner, &mut session, false, false, events, cancel).await?;
         refuse_to_lose(&session)?;
     } else {
         host.workspaces.change_lock(&mut session, Mode::Exclusive).await?;
@@ -345,11 +352,11 @@ fn broken(error: wasmtime::Error) -> Failure {
     Failure::internal(format!("The operation broke down: {error}."))
 }
 
-pub fn info(metadata: &Metadata) -> Info {
+pub fn info(metadata: &Metadata, owner: &Owner) -> Info {
     Info {
         id: metadata.id.clone(),
         name: metadata.name.clone(),
-        source_path: metadata.source_path.display().to_string(),
+        source_path: owner.reach.shown(&metadata.source_path),
         state: metadata.state.as_str().to_owned(),
         created_at: metadata.created_at.clone(),
         last_accessed_at: metadata.last_accessed_at.clone(),

@@ -15,9 +15,9 @@ use super::parallel::Crew;
 use super::timings::Timings;
 use crate::sandbox::archives::SessionHost;
 use crate::sandbox::imports::progress::Reported;
-use crate::workspace::Workspace;
 use crate::workspace::original::Originals;
 use crate::workspace::quota::Allowance;
+use crate::workspace::{Owner, Workspace};
 
 /// The one directory of a guest, at `/workspace`.
 pub struct Mount {
@@ -45,6 +45,8 @@ pub struct CallContext {
     pub capabilities: Vec<Capability>,
     /// Whether the tool counts as one that changes nothing, and is held to it.
     pub read_only: bool,
+    /// On whose behalf sessions are looked at and opened.
+    pub owner: Owner,
     /// The session the call was made for, locked.
     pub workspace: Option<Workspace>,
     /// Absent where nobody could use it: when a plugin describes itself, and for drivers.

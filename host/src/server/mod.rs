@@ -1,5 +1,6 @@
 //! How agents reach us: MCP, through rmcp. Only this room knows the protocol.
 
+pub mod auth;
 pub mod endpoint;
 mod events;
 mod handler;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::durable::{replace, write_whole};
 use super::identity::Identity;
 use super::layout;
+use super::owner::LOCAL;
 use crate::config::Durability;
 
 /// The file's contents. Read it after the lock is taken; written whole, through a temporary file.
@@ -17,6 +18,9 @@ pub struct Metadata {
     pub id: String,
     pub name: String,
     pub source_path: PathBuf,
+    /// The principal whose session it is.
+    #[serde(default = "local", skip_serializing_if = "is_local")]
+    pub owner: String,
     pub created_at: String,
     pub last_synced_at: Option<String>,
     pub last_accessed_at: String,
@@ -110,6 +114,14 @@ impl Metadata {
     pub fn to_bytes(&self) -> io::Result<Vec<u8>> {
         Ok(serde_json::to_vec_pretty(self)?)
     }
+}
+
+fn local() -> String {
+    LOCAL.to_owned()
+}
+
+fn is_local(owner: &str) -> bool {
+    owner == LOCAL
 }
 
 /// Now, as the metadata and the tools write it.

@@ -12,6 +12,7 @@
 //!   baseline             every entry of the archive and the stat of its file
 //!   usage                bytes and files in use, for the quota
 //!   tmp/                 files on their way into contents/
+//!   archive/             the archive itself, if it was uploaded and has no other place
 //! ```
 
 pub mod attributes;
@@ -31,8 +32,10 @@ pub mod metadata;
 pub mod name;
 pub mod open;
 pub mod original;
+pub mod owner;
 pub mod prune;
 pub mod quota;
+pub mod reach;
 pub mod recover;
 pub mod resolve;
 pub mod status;
@@ -40,6 +43,7 @@ pub mod store;
 pub mod sync;
 pub mod walk;
 
+pub use owner::Owner;
 pub use store::{Workspace, Workspaces};
 
 /// The names inside a workspace's directory.
@@ -51,4 +55,6 @@ pub(crate) mod layout {
     pub const BASELINE: &str = "baseline";
     pub const USAGE: &str = "usage";
     pub const TMP: &str = "tmp";
+    /// Where an archive is that came over the network, and has no other place.
+    pub const ARCHIVE: &str = "archive";
 }

@@ -17,6 +17,7 @@ use super::identity::Identity;
 use super::listing::{Entry, Kind, Listing};
 use super::lock::{Lock, Mode};
 use super::metadata::{Metadata, State, now};
+use super::owner::{Owner, check_share};
 use super::quota::Usage;
 use super::store::{Workspaces, create_private_dir};
 use super::{copy, extracted, layout, name, recover};
@@ -28,12 +29,15 @@ pub struct Opening {
     workspaces: Arc<Workspaces>,
     id: String,
     name: String,
+    owner: Owner,
     /// Name of the directory until it is published.
     hidden: String,
     dir: Dir,
     contents: Dir,
     _lock: Lock,
     source_path: PathBuf,
+    /// The file name of an archive that was uploaded, and is kept with the session.
+    uploaded: Option<String>,
     archive: Arc<File>,
     archive_size: u64,
     hash: String,
@@ -56,23 +60,53 @@ pub struct Opened {
     pub skipped_symlinks: Vec<String>,
 }
 
+/// What is to be opened, and for whom.
+pub struct Request {
+    pub archive: Source,
+    pub name: Option<String>,
+    pub owner: Owner,
+}
+
+/// Where the bytes of an archive come from.
+pub enum Source {
+    /// A path from outside, which the owner may or may not reach.
+    Path(String),
+    /// A file that came over the network, with the name it is to have.
+    Upload(File, String),
+}
+
+impl Source {
+    /// As whoever asked calls it.
+    pub fn name(&self) -> &str {
+        match self {
+            Source::Path(path) => path,
+            Source::Upload(_, name) => name,
+        }
+    }
+}
+
 impl Opening {
     /// Checks the request and copies the archive. Blocks; the path comes from outside.
     pub fn begin_ambient(
         workspaces: Arc<Workspaces>,
-        path: &str,
-        name: Option<&str>,
+        request: Request,
         is_cancelled: impl Fn() -> bool,
     ) -> Result<Opening, Failure> {
-        let source_path = PathBuf::from(path);
-        let source = open_source_ambient(&source_path)?;
-        let name = name.unwrap_or_default().to_owned();
+        let Request { archive, name, owner } = request;
+        let id = uuid::Uuid::new_v4().to_string();
+        let (source, source_path, uploaded) = match archive {
+            Source::Path(path) => {
+                let (source, path) = owner.reach.open_ambient(&path)?;
+                (source, path, None)
+            }
+            Source::Upload(file, name) => (file, workspaces.path().join(&id).join(layout::ARCHIVE).join(&name), Some(name)),
+        };
+        let name = name.unwrap_or_default();
         if !name.is_empty() {
             name::check_name(&name)?;
         }
-        check_room(&workspaces, &name)?;
+        check_room(&workspaces, &owner, &name)?;
 
-        let id = uuid::Uuid::new_v4().to_string();
         let hidden = format!(".opening-{id}");
         let storage = |error: io::Error| storage_failure("The workspace cannot be made", &error);
         // Making the directory and locking it is one step for those who sweep.
@@ -92,11 +126,13 @@ impl Opening {
             workspaces,
             id,
             name,
+            owner,
             hidden,
             dir,
             contents,
             _lock: lock,
             source_path,
+            uploaded,
             archive: Arc::new(original.into_std()),
             archive_size: 0,
             hash: String::new(),
@@ -115,6 +151,12 @@ impl Opening {
             .map_err(|error| storage_failure("The archive cannot be copied", &error))?;
         let after = source.metadata().map(|metadata| Identity::of(&metadata)).ok();
         opening.seen = after.filter(|after| settled && *after == before);
+        if let Some(name) = &opening.uploaded {
+            // The same bytes under two names, until a sync puts a new archive under the second; the first is never written again.
+            let kept = create_private_dir(&opening.dir, layout::ARCHIVE).map_err(storage)?;
+            opening.dir.hard_link(layout::ORIGINAL, &kept, name).map_err(storage)?;
+            opening.seen = None;
+        }
         Ok(opening)
     }
 
@@ -189,6 +231,7 @@ impl Opening {
             id: self.id.clone(),
             name: self.name.clone(),
             source_path: self.source_path.clone(),
+            owner: self.owner.id.to_string(),
             created_at: created_at.clone(),
             last_synced_at: None,
             last_accessed_at: created_at,
@@ -205,10 +248,13 @@ impl Opening {
         // Before anybody can see it: after a power cut a session that is there has all its files, or a sync would pack half a one.
         flush_filesystem(&self.dir, durability).map_err(storage)?;
 
-        let directory = if self.name.is_empty() { &self.id } else { &self.name };
+        // Names are unique for each owner only, and a directory can be there once.
+        let directory = if self.name.is_empty() || !self.owner.is_local() { &self.id } else { &self.name };
         let root = self.workspaces.root();
         let gate = recover::Publishing::begin(root).map_err(storage)?;
-        check_room(&self.workspaces, &self.name)?;
+        check_room(&self.workspaces, &self.owner, &self.name)?;
+        // Again, now that nobody else can publish: two that were opened at once must not both have the last of the share.
+        check_share(&self.workspaces, &self.owner, self.drawn)?;
         match rustix::fs::renameat_with(root, &self.hidden, root, directory, RenameFlags::NOREPLACE) {
             Ok(()) => {}
             Err(rustix::io::Errno::EXIST) => return Err(occupied(directory)),
@@ -222,6 +268,9 @@ impl Opening {
     }
 
     fn draw(&mut self, wanted: Usage) -> Result<(), Failure> {
+        let all =
+            Usage { bytes: self.drawn.bytes.saturating_add(wanted.bytes), files: self.drawn.files.saturating_add(wanted.files) };
+        check_share(&self.workspaces, &self.owner, all)?;
         let total = self.workspaces.total().map_err(|error| storage_failure("The disk account cannot be read", &error))?;
         let mut drawn = total.draw(wanted).unwrap_or(false);
         if !drawn && recover::recount_total(self.workspaces.root(), &total).is_ok() {
@@ -296,13 +345,23 @@ pub fn open_source_ambient(path: &Path) -> Result<File, Failure> {
     Ok(file)
 }
 
-/// Room for one more session, of this name.
-fn check_room(workspaces: &Workspaces, name: &str) -> Result<(), Failure> {
+/// Room for one more session of this owner and name.
+fn check_room(workspaces: &Workspaces, owner: &Owner, name: &str) -> Result<(), Failure> {
     let known = workspaces.known()?;
-    if !name.is_empty() && known.iter().any(|session| session.name == name) {
+    let own = || known.iter().filter(|session| *session.owner == *owner.id);
+    if !name.is_empty() && own().any(|session| session.name == name) {
         return Err(collision(name));
     }
+    if own().count() as u64 >= owner.most_sessions {
+        return Err(Failure::limit(format!("You may have {} sessions open at once, and have them.", owner.most_sessions))
+            .suggest("Close one with zipfs_close, or those you do not use with zipfs_prune."));
+    }
     let most = workspaces.settings().security.max_sessions;
+    if known.len() as u64 >= most && !owner.is_local() {
+        return Err(
+            Failure::limit("The server has no room for another session.").suggest("Close one of yours, or try again later.")
+        );
+    }
     if known.len() as u64 >= most {
         return Err(Failure::limit(format!(
             "No more than {most} sessions may be open at once (security.max_sessions), and {} are.",

@@ -8,6 +8,7 @@ use cap_std::fs::Dir;
 
 use super::lock::{self, Lock, Mode};
 use super::metadata::Metadata;
+use super::owner::Owner;
 use super::recover::{self, Publishing, is_hidden};
 use super::store::{Known, Workspaces};
 use super::walk::walk;
@@ -41,11 +42,11 @@ pub struct PrunedSession {
     pub kept_because: Option<String>,
 }
 
-/// Removes the chosen sessions. One that is in use is left alone; for those the whole of `patience` is waited once. Blocks.
-pub fn prune(workspaces: &Workspaces, choice: Choice, dry_run: bool, patience: Duration) -> Result<Pruned, Failure> {
+/// Removes the chosen sessions of an owner. One that is in use is left alone; for those the whole of `patience` is waited once. Blocks.
+pub fn prune(workspaces: &Workspaces, owner: &Owner, choice: Choice, dry_run: bool, patience: Duration) -> Result<Pruned, Failure> {
     let (until, now) = (Instant::now() + patience, SystemTime::now());
     let mut pruned = Pruned::default();
-    for known in workspaces.known()?.iter() {
+    for known in workspaces.known()?.iter().filter(|known| *known.owner == *owner.id) {
         let Ok(dir) = workspaces.root().open_dir_nofollow(&known.directory) else { continue };
         let unused_for = unused_for(&dir, now);
         // Looked at before the lock is taken, and again after: in between somebody may have come back to the session.
@@ -70,7 +71,10 @@ pub fn prune(workspaces: &Workspaces, choice: Choice, dry_run: bool, patience: D
         }
     }
     pruned.sessions.sort_by(|a, b| (b.unused_for, &a.id).cmp(&(a.unused_for, &b.id)));
-    clear_remains(workspaces, dry_run, &mut pruned);
+    // What was cut off belongs to nobody any more, and says something about others.
+    if owner.is_local() {
+        clear_remains(workspaces, dry_run, &mut pruned);
+    }
     Ok(pruned)
 }
 

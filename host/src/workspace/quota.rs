@@ -12,6 +12,7 @@ use cap_std::fs::{Dir, OpenOptions, OpenOptionsExt};
 use rustix::fs::{FileType, FlockOperation};
 use rustix::io::retry_on_intr;
 
+use super::owner::Share;
 use super::walk::walk;
 
 /// Bytes and files (directories count).
@@ -134,6 +135,8 @@ struct Accounts {
     contents: Dir,
     /// The directory of all sessions.
     root: Dir,
+    /// What the session's owner may have, if that is bounded.
+    share: Option<Share>,
     counted: bool,
 }
 
@@ -143,9 +146,9 @@ const PIECE: Usage = Usage { bytes: 1 << 20, files: 64 };
 
 impl Allowance {
     /// Draws from a session's account and the common one.
-    pub fn from_accounts(session: Ledger, total: Ledger, contents: Dir, root: Dir) -> Allowance {
+    pub fn from_accounts(session: Ledger, total: Ledger, contents: Dir, root: Dir, share: Option<Share>) -> Allowance {
         Allowance {
-            accounts: Some(Accounts { session, total, contents, root, counted: false }),
+            accounts: Some(Accounts { session, total, contents, root, share, counted: false }),
             left: Usage::default(),
             freed: Usage::default(),
             refused: false,
@@ -237,6 +240,12 @@ impl Accounts {
             let _ = self.session.give_back(wanted);
             return false;
         }
+        // Drawn first and looked at then, so that two calls at once cannot both have the last of it.
+        if self.share.as_ref().is_some_and(|share| !share.is_kept()) {
+            let _ = self.session.give_back(wanted);
+            let _ = self.total.give_back(wanted);
+            return false;
+        }
         true
     }
 }
@@ -272,6 +281,7 @@ mod tests {
                 Ledger::open(&handle, "total", u64::MAX, u64::MAX).unwrap(),
                 handle.open_dir("contents").unwrap(),
                 handle.open_dir("sessions").unwrap(),
+                None,
             )
         };
         (temporary, dir, make)

@@ -13,7 +13,8 @@ use cap_std::fs::{Dir, DirBuilder, DirBuilderExt, MetadataExt};
 use super::baseline::{Baseline, Stat, clock};
 use super::lock::{self, Lock, Mode};
 use super::metadata::{self, Metadata};
-use super::quota::Ledger;
+use super::owner::LOCAL;
+use super::quota::{Ledger, Usage};
 use super::{layout, recover, resolve};
 use crate::config::{Durability, Settings};
 use crate::failure::{Class, Failure};
@@ -38,6 +39,8 @@ pub struct Known {
     pub name: String,
     /// Name of its directory.
     pub directory: String,
+    /// Id of the principal whose it is.
+    pub owner: String,
 }
 
 struct Listed {
@@ -80,7 +83,8 @@ impl Workspaces {
         &self.root
     }
 
-    pub(super) fn path(&self) -> &Path {
+    /// The directory on the host.
+    pub fn path(&self) -> &Path {
         &self.path
     }
 
@@ -112,12 +116,15 @@ impl Workspaces {
                 Err(error) => return Err(unreadable(error)),
             };
             match Metadata::load(&dir) {
-                Ok(found) => sessions.push(Known { id: found.id, name: found.name, directory }),
+                Ok(found) => sessions.push(Known { id: found.id, name: found.name, directory, owner: found.owner }),
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 // A session that is damaged still counts: leaving it out could make another one the only one, and the target of a
                 // call that was meant for this.
                 Err(error) if error.kind() != io::ErrorKind::InvalidData => return Err(unreadable(error)),
-                Err(_) => sessions.push(Known { id: directory.clone(), name: directory.clone(), directory }),
+                // Whose it is cannot be read any more; the local user can look after it.
+                Err(_) => {
+                    sessions.push(Known { id: directory.clone(), name: directory.clone(), directory, owner: LOCAL.to_owned() })
+                }
             }
         }
         if has_hidden && let Some(_alone) = recover::Publishing::try_begin(&self.root) {
@@ -130,10 +137,10 @@ impl Workspaces {
         Ok(sessions)
     }
 
-    /// All sessions with their metadata, oldest first.
-    pub fn list(&self) -> Result<Vec<Metadata>, Failure> {
+    /// The sessions of an owner with their metadata, oldest first.
+    pub fn list(&self, owner: &str) -> Result<Vec<Metadata>, Failure> {
         let mut found = Vec::new();
-        for known in self.known()?.iter() {
+        for known in self.known()?.iter().filter(|known| known.owner == owner) {
             let Ok(dir) = self.root.open_dir(&known.directory) else { continue };
             let Ok(mut metadata) = Metadata::load(&dir) else { continue };
             if let Some(time) = lock::last_access(&dir) {
@@ -147,11 +154,12 @@ impl Workspaces {
         Ok(found.into_iter().map(|(_, metadata)| metadata).collect())
     }
 
-    /// The session that `wanted` names, or the only one, locked. A sync that a crash interrupted is put right first.
-    pub async fn enter(&self, wanted: Option<&str>, mode: Mode) -> Result<Workspace, Failure> {
+    /// The session of an owner that `wanted` names, or its only one, locked. A sync that a crash interrupted is put right first.
+    pub async fn enter(&self, owner: &str, wanted: Option<&str>, mode: Mode) -> Result<Workspace, Failure> {
         let timeout = Duration::from_millis(self.settings.defaults.lock_timeout_ms);
         let known = self.known()?;
-        let known = resolve::resolve(&known, wanted)?;
+        let own: Vec<&Known> = known.iter().filter(|known| known.owner == owner).collect();
+        let known = resolve::resolve(&own, wanted)?;
         let gone = || Failure::new(Class::NotFound, "SESSION_NOT_FOUND", format!("The session {} was closed.", known.id));
         let dir = self.root.open_dir(&known.directory).map_err(|_| gone())?;
         let lock = Lock::acquire(&dir, mode, timeout).await?;
@@ -243,6 +251,24 @@ impl Workspaces {
         Ok(Workspace { metadata, dir, contents, lock, path: self.path.join(directory), durability, notice: Arc::default() })
     }
 
+    /// What an owner's sessions use together, by their accounts.
+    pub fn used_by(&self, owner: &str) -> Result<Usage, Failure> {
+        let mut used = Usage::default();
+        for known in self.known()?.iter().filter(|known| known.owner == owner) {
+            let Ok(dir) = self.root.open_dir(&known.directory) else { continue };
+            let own = Ledger::open(&dir, layout::USAGE, u64::MAX, u64::MAX).and_then(|ledger| ledger.used()).unwrap_or_default();
+            let size = |dir: &Dir, name: &Path| dir.metadata(name).map_or(0, |file| file.len());
+            let mut archives = size(&dir, layout::ORIGINAL.as_ref());
+            if let Ok(archive) = dir.open_dir(layout::ARCHIVE) {
+                let all = archive.entries().into_iter().flatten().flatten();
+                archives += all.map(|entry| size(&archive, entry.file_name().as_ref())).sum::<u64>();
+            }
+            used.bytes += own.bytes + archives;
+            used.files += own.files + 1;
+        }
+        Ok(used)
+    }
+
     /// The account of all sessions together.
     pub fn total(&self) -> io::Result<Ledger> {
         Ledger::open(&self.root, ".usage", self.settings.security.max_total_disk_bytes, u64::MAX)
@@ -250,6 +276,18 @@ impl Workspaces {
 }
 
 impl Workspace {
+    /// Whether its archive was uploaded, and is nowhere but with it.
+    pub fn holds_its_archive(&self) -> bool {
+        self.metadata.source_path.parent() == Some(&self.path.join(layout::ARCHIVE))
+    }
+
+    /// That archive, opened; `None` if its place is elsewhere.
+    pub fn own_archive(&self) -> Option<Result<std::fs::File, Failure>> {
+        let name = self.holds_its_archive().then(|| self.metadata.source_path.file_name()).flatten()?;
+        let opened = self.dir.open_dir_nofollow(layout::ARCHIVE).and_then(|kept| kept.open(name));
+        Some(opened.map(|file| file.into_std()).map_err(unreadable))
+    }
+
     /// The host path of the files.
     pub fn contents_path(&self) -> PathBuf {
         self.path.join(layout::CONTENTS)

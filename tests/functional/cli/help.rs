@@ -9,7 +9,7 @@ fn commands(zipfs: &Zipfs<'_>) -> Vec<Vec<String>> {
         if word == "help" {
             continue;
         }
-        if ["plugin", "audit"].contains(&word.as_str()) {
+        if ["plugin", "audit", "token"].contains(&word.as_str()) {
             all.extend(
                 proposed(zipfs, &[&word, ""]).into_iter().filter(|below| below != "help").map(|below| vec![word.clone(), below]),
             );

@@ -21,6 +21,7 @@ pub fn tool() -> Tool {
 #[serde(deny_unknown_fields)]
 struct Arguments {
     /// The file or directory, relative to the root of the archive.
+    #[schemars(extend("x-zipfs-path" = "tree"))]
     path: PathArgument,
     /// Whether to delete a directory with everything in it.
     #[serde(default)]

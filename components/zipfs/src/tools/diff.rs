@@ -33,6 +33,7 @@ pub fn tool() -> Tool {
 struct Arguments {
     /// The file or directory whose changes to show, relative to the root of the archive; '/' is the root.
     #[serde(default)]
+    #[schemars(extend("x-zipfs-path" = "tree"))]
     path: PathArgument,
     /// Lines of context around each change.
     #[serde(default = "three")]

@@ -46,6 +46,7 @@ struct Arguments {
     pattern: String,
     /// The file or directory to search, relative to the root of the archive; '/' is the root.
     #[serde(default)]
+    #[schemars(extend("x-zipfs-path" = "tree"))]
     path: PathArgument,
     /// Only files whose path fits: '*.txt' (in any directory), 'docs/**', 'docs' (all in it), '*.{md,txt}'.
     glob: Option<String>,

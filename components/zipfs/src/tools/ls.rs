@@ -24,6 +24,7 @@ pub fn tool() -> Tool {
 struct Arguments {
     /// The directory, relative to the root of the archive; '/' is the root.
     #[serde(default)]
+    #[schemars(extend("x-zipfs-path" = "tree"))]
     path: PathArgument,
     /// Whether to list everything below it too.
     #[serde(default)]

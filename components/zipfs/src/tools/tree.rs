@@ -23,6 +23,7 @@ pub fn tool() -> Tool {
 struct Arguments {
     /// The directory, relative to the root of the archive; '/' is the root.
     #[serde(default)]
+    #[schemars(extend("x-zipfs-path" = "tree"))]
     path: PathArgument,
     /// How many levels to draw; 0 or nothing for all.
     max_depth: Option<u64>,

@@ -15,6 +15,7 @@ use crate::sandbox::bindings::plugin::zipfs::plugin::sessions::{
 };
 use crate::sandbox::bindings::types::Error;
 use crate::sandbox::guest::Guest;
+use crate::workspace::open::{Request, Source};
 use crate::workspace::original::Originals;
 use crate::workspace::prune::{self, Choice};
 use crate::workspace::{Workspace, sync};
@@ -39,10 +40,19 @@ impl Guest {
     /// What the archive holds, read once for a call that asks for many files.
     fn originals(&mut self) -> Result<&Originals, Error> {
         if self.originals.is_none() {
-            let originals = Originals::of(self.session()?)?;
+            let originals = Originals::of(self.session()?).map_err(|failure| self.told(failure))?;
             self.originals = Some(originals);
         }
         self.originals.as_ref().ok_or_else(no_session)
+    }
+
+    /// A failure in words that may reach the caller, who need not know where things are on the host.
+    fn told(&self, failure: Failure) -> Error {
+        let data = self.call.sessions.as_ref().and_then(|host| host.workspaces.path().parent());
+        match data {
+            Some(data) => self.call.owner.reach.hide(data, failure).into(),
+            None => failure.into(),
+        }
     }
 
     fn session(&mut self) -> Result<&mut Workspace, Error> {
@@ -57,20 +67,27 @@ impl Host for Guest {
             Err(error) => return Ok(Err(error)),
         };
         let events = self.call.events.clone();
-        Ok(detached(move |cancel| open_archive(host, path, name, events, cancel)).await.map_err(Error::from))
+        let request = Request { archive: Source::Path(path), name, owner: self.call.owner.clone() };
+        let opened = detached(move |cancel| open_archive(host, request, events, cancel)).await;
+        Ok(opened.map_err(|failure| self.told(failure)))
     }
 
     async fn list_sessions(&mut self) -> Result<Result<Vec<Info>, Error>> {
         let listed = match self.session_host() {
-            Ok(host) => host.workspaces.list().map_err(Error::from),
+            Ok(host) => host.workspaces.list(&self.call.owner.id).map_err(|failure| self.told(failure)),
             Err(error) => Err(error),
         };
-        Ok(listed.map(|all| all.iter().map(info).collect()))
+        Ok(listed.map(|all| all.iter().map(|metadata| info(metadata, &self.call.owner)).collect()))
     }
 
     async fn path(&mut self) -> Result<Result<String, Error>> {
         if let Err(error) = self.session_host() {
             return Ok(Err(error));
+        }
+        if self.call.owner.reach.hides_paths() {
+            let hidden =
+                Failure::new(Class::Forbidden, "PATH_HIDDEN", "Where the files are on the server is not told to remote callers.");
+            return Ok(Err(hidden.suggest("Work on them with the other tools, or download the archive.").into()));
         }
         Ok(self.session().map(|session| session.contents_path().display().to_string()))
     }
@@ -89,7 +106,7 @@ impl Host for Guest {
         })
         .await?;
         self.call.workspace = Some(session);
-        Ok(compared.map(|changes| told(&changes)).map_err(Error::from))
+        Ok(compared.map(|changes| told(&changes)).map_err(|failure| self.told(failure)))
     }
 
     async fn sync(&mut self, force: bool, dry_run: bool) -> Result<Result<Synced, Error>> {
@@ -99,10 +116,10 @@ impl Host for Guest {
             (_, None) => return Ok(Err(no_session())),
         };
         self.originals = None;
-        let events = self.call.events.clone();
+        let (events, owner) = (self.call.events.clone(), self.call.owner.clone());
         let (session, synced) = detached_with(session, move |session, cancel| async move {
             let mut session = session;
-            let synced = sync_session(&host, &mut session, force, dry_run, events, &cancel).await;
+            let synced = sync_session(&host, &owner, &mut session, force, dry_run, events, &cancel).await;
             (session, synced)
         })
         .await?;
@@ -111,7 +128,7 @@ impl Host for Guest {
             true => self.call.mount = None,
             false => self.call.workspace = Some(session),
         }
-        Ok(synced.map_err(Error::from))
+        Ok(synced.map_err(|failure| self.told(failure)))
     }
 
     async fn prune(&mut self, choice: PruneChoice, dry_run: bool) -> Result<Result<Pruned, Error>> {
@@ -125,8 +142,9 @@ impl Host for Guest {
             PruneChoice::UnusedFor(seconds) => Choice::UnusedFor(Duration::from_secs(seconds)),
         };
         let patience = Duration::from_millis(host.workspaces.settings().defaults.lock_timeout_ms);
-        let pruned = blocking(move || prune::prune(&host.workspaces, choice, dry_run, patience)).await?;
-        Ok(pruned.map(Pruned::from).map_err(Error::from))
+        let owner = self.call.owner.clone();
+        let pruned = blocking(move || prune::prune(&host.workspaces, &owner, choice, dry_run, patience)).await?;
+        Ok(pruned.map(Pruned::from).map_err(|failure| self.told(failure)))
     }
 
     async fn original(&mut self, path: String, max_size: u64) -> Result<Result<Option<Vec<u8>>, Error>> {
@@ -143,10 +161,10 @@ impl Host for Guest {
         let original = match found {
             Ok(Some(original)) => original,
             Ok(None) => return Ok(Ok(None)),
-            Err(failure) => return Ok(Err(failure.into())),
+            Err(failure) => return Ok(Err(self.told(failure))),
         };
         let contents = detached(move |cancel| async move { original_contents(&host, original, &path, &cancel).await }).await;
-        Ok(contents.map(Some).map_err(Error::from))
+        Ok(contents.map(Some).map_err(|failure| self.told(failure)))
     }
 
     async fn close(&mut self, sync: Option<bool>) -> Result<Result<Closed, Error>> {
@@ -155,12 +173,12 @@ impl Host for Guest {
             (Err(error), _) => return Ok(Err(error)),
             (_, None) => return Ok(Err(no_session())),
         };
-        let events = self.call.events.clone();
+        let (events, owner) = (self.call.events.clone(), self.call.owner.clone());
         let (_, closed) = detached_with(session, move |session, cancel| async move {
-            ((), close_session(&host, session, sync, events, &cancel).await)
+            ((), close_session(&host, &owner, session, sync, events, &cancel).await)
         })
         .await?;
-        Ok(closed.map_err(Error::from))
+        Ok(closed.map_err(|failure| self.told(failure)))
     }
 }
 

@@ -29,7 +29,7 @@ impl Bounds {
     }
 
     /// When a body of which so much has come is too slow.
-    fn until(&self, began: Instant, received: u64) -> Instant {
+    pub fn until(&self, began: Instant, received: u64) -> Instant {
         began + self.patience + Duration::from_secs(received / self.slowest_bytes_per_second)
     }
 }
@@ -69,6 +69,6 @@ pub async fn next(body: &mut Incoming, until: Instant) -> Result<Option<Bytes>, 
     }
 }
 
-fn too_large(bounds: Bounds) -> Reply {
+pub fn too_large(bounds: Bounds) -> Reply {
     reply::hang_up(StatusCode::PAYLOAD_TOO_LARGE, &format!("The body has more than {} bytes", bounds.bytes))
 }

@@ -8,10 +8,16 @@
 mod authenticate;
 mod body;
 mod connections;
+mod cors;
 mod mcp;
 mod origin;
+mod rate;
 mod reply;
 mod router;
+mod rpc;
 mod service;
+mod tls;
+mod transfer;
 
 pub use service::{Serving, serve_http};
+pub use tls::Certificate;

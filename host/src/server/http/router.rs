@@ -4,24 +4,31 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
+use bytes::Bytes;
 use hyper::body::Incoming;
 use hyper::http::request::Parts;
 use hyper::{Method, Request, StatusCode};
-use serde_json::{Value, json};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
 use super::authenticate::Authenticator;
 use super::body::{self, Bounds};
 use super::mcp::McpEndpoint;
 use super::origin::Places;
+use super::rate::Rates;
 use super::reply::{self, Endless, Reply};
-use crate::gate::{Gate, Principal};
+use super::transfer::{self, Failed};
+use super::{cors, rpc};
+use crate::failure::{Class, Failure, Shape};
+use crate::gate::{Gate, Origin, Principal, Transport};
 
 /// What all requests of a service share.
 pub struct Router {
     pub gate: Arc<Gate>,
     pub places: Places,
     pub authenticator: Authenticator,
+    pub rates: Rates,
     /// The one plugin that is served, if not all.
     pub only: Option<Arc<str>>,
     /// Ends what never ends by itself.
@@ -36,29 +43,53 @@ impl Router {
         if let Err(refused) = self.places.check(&parts) {
             return refused;
         }
-        if parts.uri.path() == "/health" {
-            return match parts.method {
-                Method::GET | Method::HEAD => reply::json(StatusCode::OK, &self.health()),
-                _ => reply::wrong_method("GET"),
-            };
-        }
-        let principal = match self.authenticator.identify(&parts) {
-            Ok(principal) => principal,
-            Err(refused) => return refused,
+        let origin = parts.headers.get(hyper::header::ORIGIN).cloned();
+        let reply = match self.answer_anybody(&parts) {
+            Some(reply) => reply,
+            None => self.answer_somebody(parts, body).await.unwrap_or_else(|refused| refused),
         };
-        self.serve(principal, parts, body).await.unwrap_or_else(|refused| refused)
+        cors::permit(reply, origin)
     }
 
-    async fn serve(&self, principal: Principal, parts: Parts, body: Incoming) -> Result<Reply, Reply> {
+    /// What is no secret.
+    fn answer_anybody(&self, parts: &Parts) -> Option<Reply> {
+        if parts.method == Method::OPTIONS {
+            return Some(cors::preflight());
+        }
+        let answer = |answer: &dyn Fn() -> Reply| match parts.method {
+            Method::GET | Method::HEAD => answer(),
+            _ => reply::wrong_method("GET"),
+        };
+        match parts.uri.path() {
+            "/health" => Some(answer(&|| reply::json(StatusCode::OK, &self.health()))),
+            "/" if parts.method != Method::POST => Some(answer(&|| reply::json(StatusCode::OK, &self.directory()))),
+            path if is_metadata(path) => Some(answer(&|| self.authenticator.describe(parts))),
+            _ => None,
+        }
+    }
+
+    async fn answer_somebody(&self, parts: Parts, body: Incoming) -> Result<Reply, Reply> {
+        let principal = self.authenticator.identify(&parts).await?;
+        self.rates.take(&principal)?;
         let path = parts.uri.path();
-        let endpoint = match path.strip_prefix("/mcp") {
-            Some("") => self.endpoint(self.only.as_deref())?,
-            Some(below) => self.endpoint(Some(below.strip_prefix('/').ok_or_else(reply::not_found)?))?,
+        if let Some(below) = path.strip_prefix("/archives") {
+            let below = below.to_owned();
+            return Ok(self.transfer(&principal, parts, &below, body).await);
+        }
+        let bounds = Bounds::of_message(&self.gate.config.settings.http);
+        if path == "/" {
+            let bytes = body::read(body, bounds).await?;
+            return Ok(self.answer_rpc(&principal, &parts, &bytes).await);
+        }
+        let plugin = match path.strip_prefix("/mcp") {
+            Some("") => self.only.clone(),
+            Some(below) => Some(below.strip_prefix('/').ok_or_else(reply::not_found)?.into()),
             None => return Err(reply::not_found()),
         };
-        let bytes = body::read(body, Bounds::of_message(&self.gate.config.settings.http)).await?;
+        let endpoint = self.endpoint(plugin.as_deref())?;
+        let bytes = body::read(body, bounds).await?;
         let is_endless = match parts.method {
-            Method::POST => Message::read(&bytes)?.method.as_deref() == Some("subscriptions/listen"),
+            Method::POST => self.look_at(&principal, plugin.as_deref(), &parts, &bytes).await?,
             _ => parts.method == Method::GET,
         };
         let mut reply = endpoint.answer(principal, parts, bytes).await;
@@ -66,6 +97,67 @@ impl Router {
             reply.extensions_mut().insert(Endless);
         }
         Ok(reply)
+    }
+
+    /// Looks at a message of MCP before it is handed on, and says whether its answer has no end. A call that its principal may not
+    /// make is refused in the words of HTTP: once the answer has begun, its status is out.
+    async fn look_at(&self, principal: &Principal, only: Option<&str>, parts: &Parts, bytes: &Bytes) -> Result<bool, Reply> {
+        let message = Message::read(bytes)?;
+        let params = message.params.unwrap_or_default();
+        let origin = Origin::new(Transport::Http);
+        let refused = match (message.method.as_deref(), &params.name, &params.uri) {
+            (Some("tools/call"), Some(Value::String(tool)), _) => {
+                let none = Map::new();
+                let arguments = params.arguments.as_ref().and_then(Value::as_object).unwrap_or(&none);
+                self.gate.forbids(principal, &origin, only, tool, arguments).await
+            }
+            (Some("resources/read"), _, Some(Value::String(uri))) => self.gate.forbids_reading(principal, &origin, uri),
+            _ => None,
+        };
+        match refused {
+            None => Ok(message.method.as_deref() == Some("subscriptions/listen")),
+            Some(failure) => {
+                let error = json!({"code": 403, "message": failure.sentence(), "data": failure.render(Shape::Nested)});
+                let body = json!({"jsonrpc": "2.0", "id": message.id, "error": error});
+                Err(self.forbidden(parts, reply::json(StatusCode::FORBIDDEN, &body), &failure))
+            }
+        }
+    }
+
+    async fn answer_rpc(&self, principal: &Principal, parts: &Parts, bytes: &[u8]) -> Reply {
+        // A client that hangs up does not want its answer any more.
+        let cancel = CancellationToken::new();
+        let _stop = cancel.clone().drop_guard();
+        let replied = rpc::answer(&self.gate, principal, self.only.as_deref(), bytes, &cancel).await;
+        match replied.forbidden {
+            None => replied.reply,
+            Some(scope) => self.authenticator.forbid(parts, replied.reply, scope.as_deref()),
+        }
+    }
+
+    async fn transfer(&self, principal: &Principal, parts: Parts, below: &str, body: Incoming) -> Reply {
+        let transferred = match (&parts.method, below) {
+            _ if self.only.as_deref().is_some_and(|only| only != "zipfs") => return reply::not_found(),
+            (&Method::POST, "") => transfer::take_in(&self.gate, principal, &parts, body).await,
+            (_, "") => return reply::wrong_method("POST"),
+            (&Method::GET, session) => match session.strip_prefix('/') {
+                Some(session) => transfer::hand_out(&self.gate, principal, session).await,
+                None => return reply::not_found(),
+            },
+            _ => return reply::wrong_method("GET"),
+        };
+        match transferred {
+            Ok(reply) | Err(Failed::Reply(reply)) => reply,
+            Err(Failed::Failure(failure)) if failure.class == Class::Forbidden => {
+                self.forbidden(&parts, transfer::as_reply(&failure), &failure)
+            }
+            Err(Failed::Failure(failure)) => transfer::as_reply(&failure),
+        }
+    }
+
+    fn forbidden(&self, parts: &Parts, reply: Reply, failure: &Failure) -> Reply {
+        let scope = failure.details.as_ref().and_then(|details| details["required_scope"].as_str());
+        self.authenticator.forbid(parts, reply, scope)
     }
 
     /// The endpoint of a plugin, or of all of them; made when it is first asked for.
@@ -94,13 +186,42 @@ impl Router {
         };
         json!({"status": "ok", "version": version})
     }
+
+    /// What is where, for whoever looks with a browser.
+    fn directory(&self) -> Value {
+        json!({
+            "status": "ok",
+            "mcp": "/mcp, or /mcp/PLUGIN for one plugin",
+            "json_rpc": "POST /",
+            "archives": "POST /archives, GET /archives/SESSION",
+            "health": "/health",
+        })
+    }
 }
 
-/// What is read of a message before it is handed on.
-#[derive(serde::Deserialize)]
+fn is_metadata(path: &str) -> bool {
+    path.strip_prefix("/.well-known/oauth-protected-resource").is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
+/// What is read of a message before it is handed on. A key that comes twice is an error: two readers could each take another one.
+#[derive(Deserialize)]
 struct Message<'a> {
-    #[serde(borrow)]
+    #[serde(borrow, default)]
     method: Option<Cow<'a, str>>,
+    #[serde(default)]
+    id: Value,
+    #[serde(default)]
+    params: Option<Params>,
+}
+
+#[derive(Default, Deserialize)]
+struct Params {
+    #[serde(default)]
+    name: Option<Value>,
+    #[serde(default)]
+    uri: Option<Value>,
+    #[serde(default)]
+    arguments: Option<Value>,
 }
 
 impl Message<'_> {

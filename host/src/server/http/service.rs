@@ -8,16 +8,20 @@ use std::time::Duration;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::signal::unix::{SignalKind, signal};
+use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::authenticate::Authenticator;
 use super::connections::{Connection, Connections, Unstalled};
 use super::origin::Places;
+use super::rate::Rates;
 use super::reply::{Endless, Held};
 use super::router::Router;
+use super::tls::Certificate;
 use crate::config::Http;
 use crate::failure::{Class, Failure};
 use crate::gate::Gate;
@@ -31,6 +35,8 @@ pub struct Serving {
     pub only: Option<String>,
     /// Whether whoever reaches the port without a token is taken for the local user.
     pub allow_local: bool,
+    /// For TLS.
+    pub certificate: Option<Certificate>,
 }
 
 /// How long calls may go on after the server was told to stop.
@@ -43,7 +49,10 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 pub async fn serve_http(gate: Arc<Gate>, serving: Serving, ready: impl FnOnce(SocketAddr)) -> Result<(), Failure> {
     let failed = |error: &dyn std::fmt::Display| Failure::internal(format!("The server stopped: {error}."));
     Endpoint::new(serving.only.as_deref(), Callers::Carried).check(&gate.registry())?;
-    check_exposure(&serving)?;
+    let tls = serving.certificate.as_ref().map(Certificate::load_ambient).transpose()?;
+    let authenticator = Authenticator::of(&gate.config, tls.is_some(), serving.allow_local);
+    check_exposure(&serving, authenticator.is_possible()?)?;
+    take_descriptors();
     let listener = TcpListener::bind(serving.listen).await.map_err(|error| {
         Failure::internal(format!("{} cannot be listened on: {error}.", serving.listen)).suggest("Choose another with --listen.")
     })?;
@@ -56,8 +65,9 @@ pub async fn serve_http(gate: Arc<Gate>, serving: Serving, ready: impl FnOnce(So
     let settings = gate.config.settings.http.clone();
     let stop = CancellationToken::new();
     let router = Arc::new(Router {
-        places: Places::of(address, false, &settings),
-        authenticator: Authenticator { allow_local: serving.allow_local },
+        places: Places::of(address, tls.is_some(), &settings),
+        authenticator,
+        rates: Rates::default(),
         only: serving.only.as_deref().map(Arc::from),
         stop: stop.clone(),
         endpoints: Default::default(),
@@ -86,8 +96,13 @@ pub async fn serve_http(gate: Arc<Gate>, serving: Serving, ready: impl FnOnce(So
             tracing::warn!("refused a connection: all are busy (http.connections)");
             continue;
         };
-        let held =
-            Shared { router: router.clone(), settings: settings.clone(), calls: calls.clone(), last_orders: last_orders.clone() };
+        let held = Shared {
+            router: router.clone(),
+            settings: settings.clone(),
+            calls: calls.clone(),
+            last_orders: last_orders.clone(),
+            tls: tls.clone(),
+        };
         conversations.spawn(converse(stream, connection, held));
     }
     drop(listener);
@@ -103,17 +118,20 @@ pub async fn serve_http(gate: Arc<Gate>, serving: Serving, ready: impl FnOnce(So
 }
 
 /// Nobody but this machine is listened to without authentication.
-fn check_exposure(serving: &Serving) -> Result<(), Failure> {
+fn check_exposure(serving: &Serving, can_authenticate: bool) -> Result<(), Failure> {
     if serving.allow_local && !serving.listen.ip().is_loopback() {
         let message = format!("{} can be reached from other machines, and --allow-local would let all of them in.", serving.listen);
         return Err(
             Failure::new(Class::Forbidden, "UNSAFE_LISTEN", message).suggest("Listen on 127.0.0.1, or leave out --allow-local.")
         );
     }
-    if !serving.allow_local {
+    if !serving.allow_local && !can_authenticate {
         let message = "There is no token and no other way to authenticate, so nobody could call.";
         return Err(Failure::new(Class::Forbidden, "NO_CREDENTIALS", message)
-            .suggest("For a server that only you can reach on this machine: --allow-local."));
+            .suggest("Make a token: zipfs token add NAME. For a server that only you can reach on this machine: --allow-local."));
+    }
+    if !serving.listen.ip().is_loopback() && serving.certificate.is_none() {
+        tracing::warn!("tokens travel in clear: give --tls-cert and --tls-key, or put something with TLS in front");
     }
     Ok(())
 }
@@ -125,14 +143,38 @@ struct Shared {
     /// Requests that are being answered and will have been at some time.
     calls: TaskTracker,
     last_orders: CancellationToken,
+    tls: Option<TlsAcceptor>,
+}
+
+/// A connection with its limits, and TLS if there is any.
+async fn converse(stream: TcpStream, connection: Arc<Connection>, shared: Shared) {
+    // Small answers would wait for the acknowledgement of what was sent before them: 40 ms each.
+    let _ = stream.set_nodelay(true);
+    let stream = Unstalled::new(stream, Duration::from_millis(shared.settings.stall_ms));
+    let patience = Duration::from_millis(shared.settings.header_ms);
+    match shared.tls.clone() {
+        None => talk(stream, &connection, shared).await,
+        Some(tls) => {
+            let accepted = tokio::select! {
+                accepted = tokio::time::timeout(patience, tls.accept(stream)) => accepted,
+                () = connection.cut.cancelled() => return connection.end(),
+            };
+            match accepted {
+                Ok(Ok(stream)) => talk(stream, &connection, shared).await,
+                Ok(Err(error)) => tracing::debug!(%error, "no TLS came of a connection"),
+                Err(_) => tracing::debug!("a connection took too long to begin"),
+            }
+        }
+    }
+    connection.end();
 }
 
 /// One connection, request by request.
-async fn converse(stream: TcpStream, connection: Arc<Connection>, shared: Shared) {
-    let Shared { router, settings, calls, last_orders } = shared;
-    // Small answers would wait for the acknowledgement of what was sent before them: 40 ms each.
-    let _ = stream.set_nodelay(true);
-    let stream = Unstalled::new(stream, Duration::from_millis(settings.stall_ms));
+async fn talk<S>(stream: S, connection: &Arc<Connection>, shared: Shared)
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    let Shared { router, settings, calls, last_orders, .. } = shared;
     let mut protocol = http1::Builder::new();
     protocol
         .timer(TokioTimer::new())
@@ -165,5 +207,11 @@ async fn converse(stream: TcpStream, connection: Arc<Connection>, shared: Shared
             }
         }
     }
-    connection.end();
+}
+
+/// Each connection and each file of a session is a descriptor, and the usual limit of 1024 is for programs that use `select`.
+fn take_descriptors() {
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+    let limit = getrlimit(Resource::Nofile);
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
 }

@@ -1,0 +1,11 @@
+//! Credentials: static tokens, and tokens that somebody signed. What they say becomes a principal.
+
+mod fetch;
+mod jwks;
+mod jwt;
+mod secret;
+mod tokens;
+
+pub use jwt::{Claims, Jwts};
+pub use secret::Secret;
+pub use tokens::{StoredToken, Tokens};
