@@ -40,7 +40,26 @@ fn main() -> Result<()> {
     }
     let table = format!("/// The components in this binary.\npub static BUNDLED: &[Bundled] = &[\n{table}];\n");
     std::fs::write(out.join("bundled.rs"), table)?;
+    std::fs::write(out.join("sdk.rs"), list_sdk(&root.join("components/sdk"))?)?;
     Ok(())
+}
+
+/// The sources of the SDK and the contract, which `zipfs plugin new` hands to authors.
+fn list_sdk(sdk: &Path) -> Result<String> {
+    let mut waiting = vec![sdk.join("src"), sdk.join("wit")];
+    let mut paths = Vec::new();
+    while let Some(directory) = waiting.pop() {
+        for entry in std::fs::read_dir(&directory)? {
+            let path = entry?.path();
+            if path.is_dir() { waiting.push(path) } else { paths.push(path) }
+        }
+    }
+    paths.sort();
+    let mut rows = String::new();
+    for path in paths {
+        rows += &format!("    ({:?}, include_str!({path:?})),\n", path.strip_prefix(sdk)?);
+    }
+    Ok(format!("/// The files of the SDK, by their paths.\nstatic SDK: &[(&str, &str)] = &[\n{rows}];\n"))
 }
 
 /// Cargo runs this script again when one of these changes, and only then.

@@ -4,6 +4,7 @@
 //! workspace of the session it was called for, and nothing else. Start reading at [`gate`].
 
 pub mod audit;
+pub mod author;
 pub mod cli;
 pub mod config;
 pub mod failure;

@@ -27,6 +27,7 @@
 
 mod attributes;
 mod audit;
+mod author;
 mod cli;
 mod concurrent;
 mod demo;
@@ -40,4 +41,5 @@ mod prune;
 mod sessions;
 mod status;
 mod sync;
+mod typed;
 mod workflow;

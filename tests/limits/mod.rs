@@ -5,3 +5,4 @@ mod parts;
 mod quota;
 mod results;
 mod sharing;
+mod typed;

@@ -5,3 +5,4 @@ mod archives;
 mod audit;
 mod hostile;
 mod paths;
+mod typed;

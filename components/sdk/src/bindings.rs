@@ -5,7 +5,7 @@
 /// The world of every plugin: the export `tools`, and all imports.
 pub mod plugin {
     wit_bindgen::generate!({
-        path: "../../wit",
+        path: "wit",
         world: "plugin",
         pub_export_macro: true,
         export_macro_name: "export_plugin_world",
@@ -17,7 +17,7 @@ pub mod plugin {
 /// The optional export `resources`.
 pub mod resources {
     wit_bindgen::generate!({
-        path: "../../wit",
+        path: "wit",
         world: "plugin-resources",
         pub_export_macro: true,
         export_macro_name: "export_resources_world",
@@ -29,7 +29,7 @@ pub mod resources {
 /// The optional export `prompts`.
 pub mod prompts {
     wit_bindgen::generate!({
-        path: "../../wit",
+        path: "wit",
         world: "plugin-prompts",
         pub_export_macro: true,
         export_macro_name: "export_prompts_world",
@@ -41,7 +41,7 @@ pub mod prompts {
 /// The optional export `parts`.
 pub mod parts {
     wit_bindgen::generate!({
-        path: "../../wit",
+        path: "wit",
         world: "plugin-parts",
         pub_export_macro: true,
         export_macro_name: "export_parts_world",
@@ -53,7 +53,7 @@ pub mod parts {
 /// The optional export `completions`.
 pub mod completions {
     wit_bindgen::generate!({
-        path: "../../wit",
+        path: "wit",
         world: "plugin-completions",
         pub_export_macro: true,
         export_macro_name: "export_completions_world",

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::plugins::Found;
 use crate::sandbox::bindings::tools::Reply;
 use crate::sandbox::bindings::types::{Content, InputRequest, InputRequired, ResourceBody};
-use crate::sandbox::run::too_large;
+use crate::sandbox::run::{BREAKDOWN, too_large};
 
 /// The end of a call, or a question in between.
 pub enum Answer {
@@ -65,6 +65,7 @@ pub fn check(found: &Found, reply: Reply, limits: &CallLimits) -> Result<Answer,
         let plugin = &found.plugin.description.name;
         Failure::internal(format!("The tool {} of the plugin `{plugin}` answered wrongly: {why}.", tool.name))
             .suggest("This is a fault of the plugin.")
+            .details(serde_json::json!({"fault": BREAKDOWN}))
     };
     let structured = match outcome.structured {
         None if tool.output_schema.is_some() => return Err(broken("it promised a structured result and gave none")),

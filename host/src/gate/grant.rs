@@ -44,7 +44,10 @@ impl Gate {
             WorkspaceAccess::Read | WorkspaceAccess::Write => tokio::select! {
                 biased;
                 () = cancel.cancelled() => return Err(cancelled()),
-                entered = self.workspaces().enter(&owner.id, session, Mode::Shared) => Some(entered?),
+                entered = self.workspaces().enter(&owner.id, session, Mode::Shared) => match entered {
+                    Err(failure) if access.session_optional && failure.code == "NO_SESSIONS" => None,
+                    entered => Some(entered?),
+                },
             },
         };
         let mount = match &workspace {
@@ -76,6 +79,7 @@ impl Gate {
             client: audience.client,
             label,
             timings: Default::default(),
+            witness: self.witness.get().cloned(),
         };
         Ok(Visit { sandbox: &self.sandbox, compiled, context, limits, cancel })
     }

@@ -17,6 +17,7 @@ use crate::plugins::store::{Cache, Store};
 use crate::plugins::{Found, Registry};
 use crate::sandbox::archives::SessionHost;
 use crate::sandbox::driver::Driver;
+use crate::sandbox::witness::Witness;
 use crate::sandbox::{Sandbox, Shape};
 use crate::workspace::reach::Reach;
 use crate::workspace::{Owner, Workspaces};
@@ -33,6 +34,8 @@ pub struct Gate {
     registry: RwLock<Arc<Registry>>,
     pub(super) sessions: Arc<SessionHost>,
     pub(super) turns: Arc<Turns>,
+    /// Who takes notes of what guests reach for. Set by an author's workbench, and by nobody who serves.
+    pub witness: OnceLock<Arc<Witness>>,
 }
 
 impl Gate {
@@ -62,6 +65,7 @@ impl Gate {
             registry: RwLock::new(Arc::new(registry)),
             sessions,
             turns: Arc::default(),
+            witness: OnceLock::new(),
         }))
     }
 

@@ -11,6 +11,7 @@ use super::grants::{Given, GrantFile};
 use super::manifest::{HttpAsk, Manifest, WorkspaceAsk};
 use super::registry::Registry;
 use super::store::{Cache, Record, Store, digest_of};
+use crate::author::project::component_in;
 use crate::failure::{Class, Failure};
 use crate::sandbox::{Capability, Compiled, Sandbox};
 
@@ -170,13 +171,7 @@ fn locate(path: &Path) -> Result<(std::path::PathBuf, Option<Manifest>), Failure
     }
     let manifest_path = path.join("plugin.toml");
     let text = std::fs::read_to_string(&manifest_path).map_err(|error| not_readable(&manifest_path, &error))?;
-    let entries = std::fs::read_dir(path).map_err(|error| not_readable(path, &error))?;
-    let mut components: Vec<_> =
-        entries.flatten().map(|entry| entry.path()).filter(|file| file.extension().is_some_and(|end| end == "wasm")).collect();
-    match (components.pop(), components.len()) {
-        (Some(only), 0) => Ok((only, Some(Manifest::parse(&text)?))),
-        _ => Err(Failure::invalid(format!("{} must hold one .wasm file beside plugin.toml.", path.display()))),
-    }
+    Ok((component_in(path)?, Some(Manifest::parse(&text)?)))
 }
 
 fn not_readable(path: &Path, error: &std::io::Error) -> Failure {

@@ -48,7 +48,11 @@ pub fn describe_typed(
         Failure::invalid(format!("{label} cannot be a plugin. {why}"))
             .suggest("Export plain functions, or zipfs:plugin/tools@0.1.0 (the zipfs-sdk crate does).")
     })?;
-    check(typed::describe(typed, label, manifest, imports, wasm)?, compiled)
+    let mut description = check(typed::describe(typed, label, manifest, imports, wasm)?, compiled)?;
+    for tool in &mut description.tools {
+        tool.access.session_optional = true;
+    }
+    Ok(description)
 }
 
 fn check(said: said::PluginDescription, compiled: &Compiled) -> Result<Description, Failure> {
@@ -174,6 +178,7 @@ fn check_access(plugin: &str, tool: &said::Tool) -> Result<Access, Failure> {
         destructive: tool.access.destructive,
         idempotent: tool.access.idempotent,
         open_world: tool.access.open_world,
+        session_optional: false,
     })
 }
 

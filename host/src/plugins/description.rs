@@ -47,6 +47,10 @@ pub struct Access {
     pub destructive: bool,
     pub idempotent: bool,
     pub open_world: bool,
+    /// Whether it also runs where no session is open, without a directory: what it touches was concluded and not declared, and most
+    /// likely is nothing.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub session_optional: bool,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

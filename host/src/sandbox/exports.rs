@@ -47,7 +47,8 @@ impl Visit<'_> {
     }
 
     pub async fn call_tool(self, name: String, arguments: String, resumed: Option<Resumption>) -> Result<Reply, Failure> {
-        if let Ok(typed) = self.compiled.typed.clone() {
+        if let Ok(typed) = &self.compiled.typed {
+            let typed = typed.clone();
             let prepared = typed.prepare(&name, &arguments)?;
             return self.ask(move |store, _| Box::pin(async move { typed.call(store, prepared).await })).await;
         }
@@ -56,6 +57,21 @@ impl Visit<'_> {
                 let plugin = exported(compiled.tools.as_ref(), "tools")?.instantiate_async(&mut *store).await?;
                 store.data().call.timings.instantiated();
                 plugin.zipfs_plugin_tools().call_call(store, &name, &arguments, resumed.as_ref()).await
+            })
+        })
+        .await
+    }
+
+    /// Makes an instance and lets it go.
+    pub async fn instantiate(self) -> Result<(), Failure> {
+        self.ask(|store, compiled| {
+            Box::pin(async move {
+                match (&compiled.tools, &compiled.typed) {
+                    (Some(plugin), _) => plugin.instantiate_async(store).await.map(|_| ())?,
+                    (None, Ok(typed)) => typed.instantiate(store).await?,
+                    (None, Err(why)) => return Err(wasmtime::format_err!("{why}")),
+                }
+                Ok(Ok(()))
             })
         })
         .await

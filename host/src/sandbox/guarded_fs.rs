@@ -19,6 +19,7 @@ use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
 
 use super::guest::Guest;
 use super::metered::{Metered, charge};
+use super::witness::Reach;
 use crate::workspace::quota::{Allowance, Usage};
 
 /// Where guests find their directory.
@@ -63,6 +64,10 @@ impl Guarded<'_> {
         if let Some(allowance) = self.allowance() {
             allowance.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).free(freed);
         }
+    }
+
+    fn note(&self, writes: bool) {
+        self.0.note(|| if writes { Reach::Write } else { Reach::Read });
     }
 
     fn open_file(&self, fd: &File) -> FsResult<Arc<std::fs::File>> {
@@ -143,6 +148,8 @@ impl HostDescriptor for Guarded<'_> {
         open_flags: OpenFlags,
         flags: DescriptorFlags,
     ) -> FsResult<File> {
+        let changes = OpenFlags::CREATE | OpenFlags::TRUNCATE;
+        self.note(open_flags.intersects(changes) || flags.contains(DescriptorFlags::WRITE));
         let mut created = Usage::default();
         let mut cut = 0;
         if open_flags.contains(OpenFlags::CREATE | OpenFlags::EXCLUSIVE) {
@@ -205,6 +212,7 @@ impl HostDescriptor for Guarded<'_> {
     }
 
     async fn create_directory_at(&mut self, fd: File, path: String) -> FsResult<()> {
+        self.note(true);
         let one = Usage { bytes: 0, files: 1 };
         self.charge(one)?;
         let made = self.wasi().create_directory_at(fd, path).await;
@@ -215,6 +223,7 @@ impl HostDescriptor for Guarded<'_> {
     }
 
     async fn unlink_file_at(&mut self, fd: File, path: String) -> FsResult<()> {
+        self.note(true);
         let before = self.look(&fd, &path).await;
         self.wasi().unlink_file_at(fd, path).await?;
         let bytes = before.filter(|stat| stat.type_ == DescriptorType::RegularFile).map_or(0, |stat| stat.size);
@@ -223,6 +232,7 @@ impl HostDescriptor for Guarded<'_> {
     }
 
     async fn remove_directory_at(&mut self, fd: File, path: String) -> FsResult<()> {
+        self.note(true);
         self.wasi().remove_directory_at(fd, path).await?;
         self.freed(Usage { bytes: 0, files: 1 });
         Ok(())
@@ -231,6 +241,7 @@ impl HostDescriptor for Guarded<'_> {
     /// No credit for what a rename replaces: renaming a file to itself replaces nothing, and would be free money. The next count
     /// of the session's files finds what was really freed.
     async fn rename_at(&mut self, fd: File, old_path: String, new_fd: File, new_path: String) -> FsResult<()> {
+        self.note(true);
         // The same link means another place elsewhere, perhaps one outside.
         if self.look(&fd, &old_path).await.is_some_and(|stat| stat.type_ == DescriptorType::SymbolicLink) {
             return Err(ErrorCode::NotPermitted.into());
@@ -239,10 +250,12 @@ impl HostDescriptor for Guarded<'_> {
     }
 
     async fn link_at(&mut self, _: File, _: PathFlags, _: String, _: File, _: String) -> FsResult<()> {
+        self.note(true);
         Err(ErrorCode::NotPermitted.into())
     }
 
     async fn symlink_at(&mut self, _: File, _: String, _: String) -> FsResult<()> {
+        self.note(true);
         Err(ErrorCode::NotPermitted.into())
     }
 
@@ -267,6 +280,7 @@ impl HostDescriptor for Guarded<'_> {
     }
 
     async fn set_times(&mut self, fd: File, accessed: NewTimestamp, modified: NewTimestamp) -> FsResult<()> {
+        self.note(true);
         self.wasi().set_times(fd, accessed, modified).await
     }
 
@@ -275,6 +289,7 @@ impl HostDescriptor for Guarded<'_> {
     }
 
     async fn read_directory(&mut self, fd: File) -> FsResult<Resource<DirectoryEntryStream>> {
+        self.note(false);
         self.wasi().read_directory(fd).await
     }
 
@@ -287,6 +302,7 @@ impl HostDescriptor for Guarded<'_> {
     }
 
     async fn stat_at(&mut self, fd: File, flags: PathFlags, path: String) -> FsResult<DescriptorStat> {
+        self.note(false);
         self.wasi().stat_at(fd, flags, path).await
     }
 
@@ -302,6 +318,7 @@ impl HostDescriptor for Guarded<'_> {
     }
 
     async fn readlink_at(&mut self, fd: File, path: String) -> FsResult<String> {
+        self.note(false);
         self.wasi().readlink_at(fd, path).await
     }
 

@@ -13,6 +13,7 @@ use super::capability::Capability;
 use super::limits::{Limits, Meter};
 use super::parallel::Crew;
 use super::timings::Timings;
+use super::witness::{Reach, Witness};
 use crate::sandbox::archives::SessionHost;
 use crate::sandbox::imports::progress::Reported;
 use crate::workspace::original::Originals;
@@ -58,6 +59,8 @@ pub struct CallContext {
     /// Whose lines these are, for the log.
     pub label: Arc<str>,
     pub timings: Arc<Timings>,
+    /// Who takes notes, if an author wants to know what a plugin reaches for.
+    pub witness: Option<Arc<Witness>>,
 }
 
 /// What the far end of a call can do.
@@ -133,7 +136,15 @@ impl Guest {
     }
 
     pub fn has(&self, capability: Capability) -> bool {
+        self.note(|| Reach::Capability(capability.name()));
         self.call.capabilities.contains(&capability)
+    }
+
+    /// Tells the witness, if there is one.
+    pub fn note(&self, reach: impl FnOnce() -> Reach) {
+        if let Some(witness) = &self.call.witness {
+            witness.saw(reach());
+        }
     }
 }
 

@@ -66,6 +66,9 @@ impl Sandbox {
         let (store, result) = ended;
         let mut guest = store.into_data();
         report_output(&guest);
+        if let Some(witness) = &guest.call.witness {
+            witness.saw_memory(guest.meter.peak_bytes);
+        }
         result.map_err(|error| explain(&error, &mut guest))
     }
 }
@@ -113,6 +116,9 @@ fn timed_out(setting: &str) -> Failure {
     Failure::new(Class::Timeout, "TIMEOUT", format!("The tool did not finish in time ({setting})."))
         .suggest("Ask for less at once, or raise the limit.")
 }
+
+/// What the details of a failure say if it is the plugin that is at fault, and not its arguments or the host.
+pub const BREAKDOWN: &str = "plugin";
 
 /// The client does not want the answer any more.
 pub fn cancelled() -> Failure {
@@ -164,7 +170,8 @@ fn explain(error: &wasmtime::Error, guest: &mut Guest) -> Failure {
     }
     tracing::warn!(plugin = &*plugin, "a guest failed: {text}");
     if let Some(I32Exit(code)) = error.downcast_ref() {
-        return Failure::internal(format!("The plugin `{plugin}` ended itself with exit code {code} instead of answering."));
+        return Failure::internal(format!("The plugin `{plugin}` ended itself with exit code {code} instead of answering."))
+            .details(serde_json::json!({"fault": BREAKDOWN}));
     }
     let why = match error.downcast_ref() {
         Some(Trap::StackOverflow) => "ran out of stack".to_owned(),
@@ -177,6 +184,7 @@ fn explain(error: &wasmtime::Error, guest: &mut Guest) -> Failure {
         None => text.lines().next().unwrap_or_default().to_owned(),
     };
     Failure::internal(format!("The plugin `{plugin}` broke down during the call: it {why}."))
+        .details(serde_json::json!({"fault": BREAKDOWN}))
         .suggest("This call had no effect beyond files it had already written; other calls work.")
 }
 

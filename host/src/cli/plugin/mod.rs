@@ -2,9 +2,13 @@
 
 mod add;
 mod grant;
+mod bench;
+mod check;
 mod list;
+mod new;
 mod remove;
 mod revoke;
+mod test;
 
 use super::console::Console;
 use crate::failure::Failure;
@@ -29,6 +33,18 @@ pub enum PluginCommand {
     /// Remove a plugin, with its grants and secrets.
     #[command(after_help = "Example: zipfs plugin remove notes")]
     Remove(remove::Args),
+    /// For authors: make a project that builds and passes its own tests.
+    #[command(after_help = "Example: zipfs plugin new word-count --lang rust")]
+    New(new::Args),
+    /// For authors: look at a plugin as a reviewer would, and say what to put right.
+    #[command(after_help = "Example: zipfs plugin check . --strict")]
+    Check(check::Args),
+    /// For authors: play golden cases, call with hostile arguments, and see what the plugin reaches for.
+    #[command(after_help = "Example: zipfs plugin test . --update")]
+    Test(test::Args),
+    /// For authors: measure size, time and memory.
+    #[command(after_help = "Example: zipfs plugin bench . --rounds 1000")]
+    Bench(bench::Args),
 }
 
 pub async fn run(console: &Console, command: &PluginCommand) -> Result<(), Failure> {
@@ -38,6 +54,10 @@ pub async fn run(console: &Console, command: &PluginCommand) -> Result<(), Failu
         PluginCommand::Grant(args) => grant::run(console, args).await,
         PluginCommand::Revoke(args) => revoke::run(console, args).await,
         PluginCommand::Remove(args) => remove::run(console, args).await,
+        PluginCommand::New(args) => new::run(console, args),
+        PluginCommand::Check(args) => check::run(console, args).await,
+        PluginCommand::Test(args) => test::run(console, args).await,
+        PluginCommand::Bench(args) => bench::run(console, args).await,
     }
 }
 

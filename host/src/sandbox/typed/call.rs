@@ -30,6 +30,10 @@ impl Typed {
         Ok(Prepared { at, arguments: super::lower::arguments(&self.functions[at].parameters, &given)? })
     }
 
+    pub async fn instantiate(&self, store: &mut Store<Guest>) -> wasmtime::Result<()> {
+        self.instance.instantiate_async(store).await.map(drop)
+    }
+
     /// Runs the function in a fresh instance.
     pub async fn call(&self, store: &mut Store<Guest>, prepared: Prepared) -> wasmtime::Result<Result<Reply, Error>> {
         let function = &self.functions[prepared.at];
