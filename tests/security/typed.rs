@@ -119,6 +119,22 @@ fn documentation_is_bounded_and_optional() {
     assert!(server.cli().ok(&["plugin", "list"]).contains("good 9.8.7"));
 }
 
+#[test]
+fn sockets_that_a_plugin_says_it_does_not_need_end_its_calls() {
+    let server = Server::start();
+    let folder = server.data().join("net");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::copy(guest("net"), folder.join("net.wasm")).unwrap();
+    let manifest = "name = \"net\"\nversion = \"0.1.0\"\nwithout = [\"wasi:sockets\"]\n";
+    std::fs::write(folder.join("plugin.toml"), manifest).unwrap();
+    server.cli().ok(&["plugin", "add", "--yes", folder.to_str().unwrap()]);
+    let tools = server.cli().ok(&["tools", "--json"]);
+    assert!(tools.contains("\"net\""), "{tools}");
+    let message = server.call("net", json!({})).fails("INTERNAL_ERROR");
+    assert!(message.contains("wasi:sockets/") && message.contains("no plugin is given"), "{message}");
+    server.call("zipfs_sessions", json!({})).value();
+}
+
 /// A custom section at the end of a component.
 fn append_section(wasm: &mut Vec<u8>, name: &str, data: &[u8]) {
     let leb = |mut value: usize| {

@@ -44,6 +44,8 @@ impl Workbench {
         let data = place.path().join("data");
         std::fs::create_dir(&data).map_err(|error| failed(&error))?;
         let mut settings = Settings::default();
+        // What a tool answers must be what it promised, also where serving does not look.
+        settings.calls.validate_results = true;
         // What is packed here is the author's own.
         settings.security.ratio_min_bytes = u64::MAX;
         settings.calls.deadline_ms = settings.calls.deadline_ms.min(DEADLINE_MS);

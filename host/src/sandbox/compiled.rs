@@ -15,6 +15,7 @@ use wasmtime::{CustomCodeMemory, Result};
 use super::bindings::{archive, completions, parts, plugin, prompts, resources};
 use super::engine::Sandbox;
 use super::guest::Guest;
+use super::imports::sockets;
 use super::typed::Typed;
 use crate::failure::{Class, Failure};
 
@@ -113,11 +114,11 @@ impl Sandbox {
     /// What the component is linked with. Sockets are never given, but the runtimes of some languages import them whether they are
     /// used or not; for a plugin that was admitted in spite of that, each function there ends the call.
     fn linker_for(&self, component: &Component) -> Result<Cow<'_, Linker<Guest>>> {
-        if !component.component_type().imports(&self.engine).any(|(name, _)| name.starts_with("wasi:sockets/")) {
+        if !sockets::are_imported(&self.engine, component) {
             return Ok(Cow::Borrowed(&self.linker));
         }
         let mut linker = self.linker.clone();
-        linker.define_unknown_imports_as_traps(component)?;
+        sockets::stub(&mut linker, &self.engine, component)?;
         Ok(Cow::Owned(linker))
     }
 

@@ -181,7 +181,8 @@ fn explain(error: &wasmtime::Error, guest: &mut Guest) -> Failure {
             None => "gave up".to_owned(),
         },
         Some(trap) => trap.to_string(),
-        None => text.lines().next().unwrap_or_default().to_owned(),
+        // The outermost words are where in the guest it was; the innermost are what went wrong.
+        None => error.root_cause().to_string().lines().next().unwrap_or_default().to_owned(),
     };
     Failure::internal(format!("The plugin `{plugin}` broke down during the call: it {why}."))
         .details(serde_json::json!({"fault": BREAKDOWN}))

@@ -7,6 +7,7 @@ pub mod log;
 pub mod parallel;
 pub mod progress;
 pub mod sessions;
+pub mod sockets;
 
 use wasmtime::Result;
 use wasmtime::component::{HasData, HasSelf, Linker, ResourceTable};
