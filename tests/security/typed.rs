@@ -39,6 +39,18 @@ fn resources_are_refused_by_function_and_type() {
 }
 
 #[test]
+fn asynchronous_functions_are_refused() {
+    let text = r#"(component
+        (core module $m
+            (func (export "f") (result i32) i32.const 0)
+            (func (export "callback") (param i32 i32 i32) (result i32) i32.const 0))
+        (core instance $i (instantiate $m))
+        (func (export "f") async (canon lift (core func $i "f") async (callback (core func $i "callback")))))"#;
+    let said = refused("asynchronous", &wat::parse_str(text).expect("a component"));
+    assert!(said.contains("async"), "{said}");
+}
+
+#[test]
 fn types_without_end_are_refused() {
     // Each level uses the one before twice: four thousand parts, in fourteen lines.
     let mut body = String::from("(type $t0 u32)");

@@ -10,6 +10,7 @@ use super::examples::Schema;
 use super::hostile::odd_files;
 use super::workbench::Workbench;
 use crate::failure::Failure;
+use crate::plugins::manifest::Manifest;
 use crate::plugins::{Tool, WorkspaceAccess};
 use crate::sandbox::witness::Reach;
 
@@ -38,8 +39,11 @@ pub async fn find_out(path: &Path, cases: &[Case]) -> Result<Needs, Failure> {
     let mut asked = WorkspaceAccess::None;
     let bench = Workbench::of(path, |candidate| {
         asked = candidate.manifest.workspace.access;
-        candidate.manifest.workspace.access = WorkspaceAccess::Read;
-        candidate.manifest.capabilities.clear();
+        let (name, version) = (candidate.manifest.name.clone(), candidate.manifest.version.clone());
+        let mut nothing = Manifest::plain(name, version);
+        nothing.description = candidate.manifest.description.clone();
+        nothing.workspace.access = WorkspaceAccess::Read;
+        candidate.manifest = nothing;
         for tool in &mut candidate.description.tools {
             declared.insert(tool.name.clone(), tool.access.workspace);
             // Every tool is given a look, also one that says it needs none.

@@ -11,6 +11,8 @@ use crate::config::{Config, DataDir, Settings};
 use crate::failure::Failure;
 use crate::gate::{Answer, Call, Gate, Outcome, Refusal};
 use crate::plugins::admission::{Candidate, examine_ambient};
+use crate::plugins::grants::{Given, words};
+use crate::plugins::manifest::Manifest;
 use crate::plugins::{Plugin, Tool, WorkspaceAccess};
 use crate::sandbox::Shape;
 use crate::sandbox::driver::Stage;
@@ -52,8 +54,8 @@ impl Workbench {
         let gate = Gate::open(Config::with(DataDir::at(&data), settings), Shape::Server).await?;
         let mut candidate = examine_ambient(path, &gate.sandbox, &gate.cache).await?;
         adjust(&mut candidate);
-        let granted = candidate.manifest.capabilities.keys().copied().collect();
-        let name = candidate.admit(&gate.registry(), &gate.store, granted)?.name;
+        let given = everything_harmless(&candidate.manifest)?;
+        let name = candidate.admit(&gate.registry(), &gate.store, gate.grants.file(), given, None)?.name;
         gate.refresh().await;
         let registry = gate.registry();
         let plugin = registry.plugins.iter().find(|plugin| plugin.description.name == name).cloned();
@@ -102,6 +104,18 @@ impl Workbench {
             }
         }
     }
+}
+
+/// What a plugin asks for and can be given without anybody's word: it reaches no further than the bench. The network, directories,
+/// values and secrets are somebody's; without them tools answer what they answer users who did not grant them.
+fn everything_harmless(manifest: &Manifest) -> Result<Vec<Given>, Failure> {
+    let mut kinds: Vec<&str> = manifest.capabilities.keys().map(|capability| capability.name()).collect();
+    kinds.extend(manifest.limits.is_some().then_some("limits"));
+    let mut given = Vec::new();
+    for kind in kinds {
+        given.extend(words::parse(kind, manifest)?);
+    }
+    Ok(given)
 }
 
 /// What has to be put into an archive for it to hold what the directory holds. Links and other oddities are left out.

@@ -78,8 +78,6 @@ pub struct Meter {
     pub exceeded: Option<Exceeded>,
     timings: Arc<Timings>,
     held: u64,
-    /// The most memory that was asked for and given, in bytes.
-    pub peak_bytes: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -102,7 +100,6 @@ impl Meter {
             exceeded: None,
             timings,
             held: 0,
-            peak_bytes: 0,
         }
     }
 
@@ -128,7 +125,6 @@ impl ResourceLimiter for Meter {
         if fits {
             self.held += desired.saturating_sub(current) as u64;
             self.timings.grew(self.held);
-            self.peak_bytes = self.peak_bytes.max(desired);
         } else {
             self.exceeded = Some(Exceeded::Memory);
         }

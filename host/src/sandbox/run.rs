@@ -67,7 +67,7 @@ impl Sandbox {
         let mut guest = store.into_data();
         report_output(&guest);
         if let Some(witness) = &guest.call.witness {
-            witness.saw_memory(guest.meter.peak_bytes);
+            witness.saw_memory(guest.call.timings.spent(std::time::Instant::now()).memory);
         }
         result.map_err(|error| explain(&error, &mut guest))
     }

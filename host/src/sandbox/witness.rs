@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Something that a guest did or was refused.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -23,7 +23,7 @@ pub enum Reach {
 #[derive(Debug, Default)]
 pub struct Witness {
     reached: Mutex<BTreeSet<Reach>>,
-    most_memory: AtomicUsize,
+    most_memory: AtomicU64,
 }
 
 /// A guest in a loop could fill the list. Test: `functional::author::attempts_are_listed_and_the_smallest_manifest_is_proposed`.
@@ -37,7 +37,7 @@ impl Witness {
         }
     }
 
-    pub fn saw_memory(&self, bytes: usize) {
+    pub fn saw_memory(&self, bytes: u64) {
         self.most_memory.fetch_max(bytes, Ordering::Relaxed);
     }
 
@@ -47,7 +47,7 @@ impl Witness {
     }
 
     /// The most memory that one guest had since this was last asked.
-    pub fn take_memory(&self) -> usize {
+    pub fn take_memory(&self) -> u64 {
         self.most_memory.swap(0, Ordering::Relaxed)
     }
 }

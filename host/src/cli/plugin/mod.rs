@@ -1,9 +1,9 @@
 //! `zipfs plugin`: what a plugin may do is decided here, by a person, and nowhere else.
 
 mod add;
-mod grant;
 mod bench;
 mod check;
+mod grant;
 mod list;
 mod new;
 mod remove;

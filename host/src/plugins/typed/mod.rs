@@ -13,6 +13,7 @@ use serde_json::{Map, Value, json};
 use super::description::WorkspaceAccess;
 use super::manifest::{FunctionNotes, Manifest};
 use crate::failure::Failure;
+use crate::sandbox::Capability;
 use crate::sandbox::bindings::tools as said;
 use crate::sandbox::typed::{Function, Shape, Typed};
 use docs::Docs;
@@ -33,7 +34,7 @@ pub fn describe(
     }
     let access = Derived::of(imports, manifest);
     let notes = |function: &Function| manifest.and_then(|manifest| manifest.functions.get(&function.tool_name()));
-    let tools = typed.functions.iter().map(|function| tool(function, notes(function), &docs, access)).collect();
+    let tools = typed.functions.iter().map(|function| tool(function, notes(function), &docs, &access)).collect();
     if let Some(unknown) = manifest.and_then(|manifest| manifest.functions.keys().find(|name| typed.find(name).is_none())) {
         let known: Vec<String> = typed.functions.iter().take(20).map(Function::tool_name).collect();
         return Err(Failure::invalid(format!(
@@ -52,9 +53,10 @@ pub fn describe(
 }
 
 /// What any function of the component could touch. Nothing tells which one does, so it goes for all of them.
-#[derive(Clone, Copy)]
 struct Derived {
     workspace: WorkspaceAccess,
+    /// By name, as tools declare them.
+    capabilities: Vec<String>,
     open_world: bool,
 }
 
@@ -65,11 +67,17 @@ impl Derived {
         let imports = |prefix: &str| imports.iter().any(|name| name.starts_with(prefix) && !left_out(name));
         let most = if imports("wasi:filesystem/") { WorkspaceAccess::Write } else { WorkspaceAccess::None };
         let asked = manifest.map_or(most, |manifest| manifest.workspace.access);
-        Derived { workspace: most.min(asked), open_world: imports("wasi:http/") }
+        let open_world = imports("wasi:http/");
+        let asked_for = |capability: &Capability| match manifest {
+            Some(manifest) => manifest.asks_for(*capability),
+            None => open_world && *capability == Capability::Http,
+        };
+        let capabilities = Capability::ALL.into_iter().filter(asked_for).map(|capability| capability.name().to_owned()).collect();
+        Derived { workspace: most.min(asked), capabilities, open_world }
     }
 }
 
-fn tool(function: &Function, notes: Option<&FunctionNotes>, docs: &Docs, derived: Derived) -> said::Tool {
+fn tool(function: &Function, notes: Option<&FunctionNotes>, docs: &Docs, derived: &Derived) -> said::Tool {
     let workspace = notes.and_then(|notes| notes.access).map_or(derived.workspace, |asked| asked.min(derived.workspace));
     let own = notes.and_then(|notes| notes.description.clone());
     let description = own
@@ -89,7 +97,7 @@ fn tool(function: &Function, notes: Option<&FunctionNotes>, docs: &Docs, derived
                 WorkspaceAccess::Read => said::WorkspaceAccess::Read,
                 WorkspaceAccess::Write => said::WorkspaceAccess::Write,
             },
-            capabilities: Vec::new(),
+            capabilities: derived.capabilities.clone(),
             role: None,
             destructive: false,
             idempotent: workspace == WorkspaceAccess::None && !derived.open_world,

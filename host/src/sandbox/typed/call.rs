@@ -38,6 +38,7 @@ impl Typed {
     pub async fn call(&self, store: &mut Store<Guest>, prepared: Prepared) -> wasmtime::Result<Result<Reply, Error>> {
         let function = &self.functions[prepared.at];
         let instance = self.instance.instantiate_async(&mut *store).await?;
+        store.data().call.timings.instantiated();
         let func = instance
             .get_func(&mut *store, function.export)
             .ok_or_else(|| wasmtime::format_err!("the function {} is not there", function.name))?;
