@@ -71,12 +71,17 @@ impl Workbench {
     /// Opens a session on copies of the files of a directory.
     pub async fn open(&self, files: &Path) -> Result<Session, Failure> {
         let changes = additions(files)?;
-        let archive = self.place.path().join(format!("{}.zip", uuid::Uuid::new_v4().simple()));
+        let name = uuid::Uuid::new_v4().simple();
+        let archive = self.place.path().join(format!("{name}.zip"));
         let contents = cap_std::fs::Dir::open_ambient_dir(files, cap_std::ambient_authority()).map_err(|error| failed(&error))?;
-        let file = std::fs::File::create_new(&archive).map_err(|error| failed(&error))?;
-        let stage = Stage { file: file.into(), written: Box::new(|_| ()) };
-        let security = &self.gate.config.settings.security;
-        self.gate.driver()?.pack(None, &changes, stage, contents, security, &CancellationToken::new()).await?;
+        let made = |path: &Path| {
+            std::fs::File::options().read(true).write(true).create_new(true).open(path).map_err(|error| failed(&error))
+        };
+        let scratch = made(&self.place.path().join(format!("{name}.scratch")))?;
+        let (driver, cancel) = (self.gate.driver()?, CancellationToken::new());
+        let ready = driver.prepare(&changes, &[], &contents, scratch.into(), &cancel, |_| ()).await?;
+        let stage = Stage { file: made(&archive)?.into(), block_size: 0, written: Box::new(|_| ()) };
+        driver.pack(None, ready, stage, &self.gate.config.settings.security, &cancel).await?;
         let opened = self.run("zipfs_open", json!({"path": archive})).await?.structured.unwrap_or_default();
         let text = |name: &str| opened[name].as_str().unwrap_or_default().to_owned();
         Ok(Session { id: text("session_id"), files: text("workspace_path").into() })
@@ -141,7 +146,8 @@ fn additions(directory: &Path) -> Result<Vec<Change>, Failure> {
                 _ => continue,
             };
             let mode = if kind == Kind::Directory { 0o755 } else { 0o644 };
-            changes.push(Change::Add { path: text.to_owned(), kind, modified: 1_767_225_600, mode });
+            let size = entry.metadata().map_err(|error| failed(&error))?.len();
+            changes.push(Change::Add { path: text.to_owned(), kind, size, modified: 1_767_225_600, mode });
             if kind == Kind::Directory {
                 waiting.push(path);
             }

@@ -48,6 +48,7 @@ mod tests {
             destructive: false,
             idempotent: false,
             open_world: false,
+            session_optional: false,
         };
         Tool {
             name: name.into(),
