@@ -28,6 +28,10 @@ man: build
 fault *arguments:
     ZIPFS_FAULT=full cargo test --release --package zipfs --test promises crash:: -- --nocapture {{arguments}}
 
+# The official conformance suite of MCP against `zipfs serve`, result by revision; needs npm.
+conformance:
+    cargo test --release --package zipfs --test promises protocol::conformance -- --nocapture
+
 # Side by side with the peers, in one run; prints ratios. Extra arguments go to the bench: `just bench --quick call read`.
 bench *arguments:
     cargo build --release

@@ -19,6 +19,20 @@ pub enum Class {
 }
 
 impl Class {
+    /// As programs and people name it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Class::Invalid => "invalid",
+            Class::NotFound => "not-found",
+            Class::Forbidden => "forbidden",
+            Class::Conflict => "conflict",
+            Class::Busy => "busy",
+            Class::Limit => "limit",
+            Class::Timeout => "timeout",
+            Class::Internal => "internal",
+        }
+    }
+
     /// The exit code of a command. Codes that need another are in [`Failure::exit_code`].
     const fn exit_code(self) -> u8 {
         match self {

@@ -9,6 +9,7 @@ pub mod cli;
 pub mod config;
 pub mod failure;
 pub mod gate;
+pub mod observe;
 pub mod plugins;
 pub mod sandbox;
 pub mod server;

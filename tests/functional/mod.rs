@@ -35,6 +35,7 @@ mod files;
 mod golden;
 mod grep;
 mod links;
+mod metrics;
 mod names;
 mod open;
 mod prune;

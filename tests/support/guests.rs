@@ -12,30 +12,31 @@ pub fn guest(name: &str) -> PathBuf {
     path
 }
 
-/// Like the build script does for bundled components: a target directory of its own, and no flags of the outer build.
+/// Path of a component of `components/` that is not part of the binary, built now.
+pub fn component(package: &str) -> PathBuf {
+    let target = build_for_guests(&["--package", package, "--lib"]);
+    target.join(format!("{}.wasm", package.replace('-', "_")))
+}
+
 fn build() -> PathBuf {
+    build_for_guests(&["--package", "zipfs-guests", "--examples"]).join("examples")
+}
+
+/// Like the build script does for bundled components: a target directory of its own, and no flags of the outer build.
+fn build_for_guests(what: &[&str]) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace");
     let target = root.join("target/guests");
     let mut cargo = Command::new(env!("CARGO"));
     cargo
         .current_dir(root)
-        .args([
-            "build",
-            "--quiet",
-            "--locked",
-            "--package",
-            "zipfs-guests",
-            "--examples",
-            "--profile",
-            "test-guest",
-            "--target",
-            "wasm32-wasip2",
-        ])
+        .args(["build", "--quiet", "--locked"])
+        .args(what)
+        .args(["--profile", "test-guest", "--target", "wasm32-wasip2"])
         .arg("--target-dir")
         .arg(&target)
         .env_remove("RUSTFLAGS")
         .env_remove("RUSTC_WRAPPER")
         .env("CARGO_ENCODED_RUSTFLAGS", "-Ctarget-feature=+simd128");
-    assert!(cargo.status().expect("cargo can be run").success(), "the guests of tests/guests do not build");
-    target.join("wasm32-wasip2/test-guest/examples")
+    assert!(cargo.status().expect("cargo can be run").success(), "the guests do not build: {what:?}");
+    target.join("wasm32-wasip2/test-guest")
 }

@@ -13,7 +13,7 @@ mod terminal;
 pub use archive::{Archive, zip};
 pub use audit::Audited;
 pub use cli::Zipfs;
-pub use guests::guest;
+pub use guests::{component, guest};
 pub use process::Process;
 pub use programs::{have, python, run, skipped};
 pub use raw_zip::{Part, RawEntry, field, raw_entries, raw_zip};

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use zipfs_sdk::completions::{Completions, Proposals, Target};
 use zipfs_sdk::path::WorkspacePath;
-use zipfs_sdk::prompts::{FilledPrompt, Message, Prompt, PromptArgument, Prompts, Speaker};
+use zipfs_sdk::prompts::{FilledPrompt, Message, Prompt, PromptArgument, PromptReply, Prompts, Speaker};
 use zipfs_sdk::resources::{ResourceEntry, Resources};
 use zipfs_sdk::{
     About, Content, Elicited, Error, Outcome, Plugin, Questions, Reply, ResourceBody, ResourceContents, Resumption, Tool, client,
@@ -117,10 +117,10 @@ impl Prompts for Notes {
         Ok(vec![Prompt { name: "note-it".into(), title: None, description: None, arguments: vec![topic], icons: Vec::new() }])
     }
 
-    fn get(_: &str, arguments: &[(String, String)]) -> Result<FilledPrompt, Error> {
+    fn get(_: &str, arguments: &[(String, String)], _: Option<Resumption>) -> Result<PromptReply, Error> {
         let topic = arguments.iter().find(|(name, _)| name == "topic").map_or("this", |(_, topic)| topic);
         let content = Content::Text(format!("Write a note about {topic}."));
-        Ok(FilledPrompt { description: None, messages: vec![Message { speaker: Speaker::User, content }] })
+        Ok(FilledPrompt { description: None, messages: vec![Message { speaker: Speaker::User, content }] }.into())
     }
 }
 

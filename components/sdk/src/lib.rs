@@ -74,6 +74,7 @@ mod arguments;
 #[allow(missing_docs, unsafe_code, clippy::all)]
 #[doc(hidden)]
 pub mod bindings;
+pub mod changes;
 pub mod client;
 pub mod completions;
 mod error;
@@ -106,4 +107,4 @@ pub use plugin::{About, Plugin};
 pub use prompts::Prompts;
 pub use reply::{Blob, Content, Icon, Outcome, Reply, ResourceBody, ResourceContents, ResourceLink};
 pub use resources::Resources;
-pub use tool::{Role, Tool, WorkspaceAccess};
+pub use tool::{Role, TaskUse, Tool, WorkspaceAccess};

@@ -15,6 +15,20 @@ pub use crate::bindings::plugin::exports::zipfs::plugin::tools::Role;
 
 pub use crate::bindings::plugin::exports::zipfs::plugin::tools::WorkspaceAccess;
 
+/// Whether calls of a tool become tasks, for clients that know tasks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TaskUse {
+    /// Those that take long do.
+    #[default]
+    WhenLong,
+    /// All do, at once.
+    Always,
+    /// All do, and clients that do not know tasks cannot call it.
+    Required,
+    /// None do.
+    Never,
+}
+
 /// How one part of a call is done, from JSON to JSON.
 pub(crate) type RunPart = dyn Fn(&str) -> Result<String, Error>;
 
@@ -30,6 +44,7 @@ pub struct Tool {
     description: &'static str,
     icons: Vec<Icon>,
     meta: Option<fn() -> Value>,
+    task: TaskUse,
     access: Access,
     input_schema: fn() -> Value,
     output_schema: Option<fn() -> Value>,
@@ -62,6 +77,7 @@ impl Tool {
             description,
             icons: Vec::new(),
             meta: None,
+            task: TaskUse::WhenLong,
             access: Access {
                 workspace: WorkspaceAccess::None,
                 capabilities: Vec::new(),
@@ -140,6 +156,24 @@ impl Tool {
         self
     }
 
+    /// Whether calls become tasks. Without it those do that take long, where the client knows tasks.
+    pub fn as_task(mut self, task: TaskUse) -> Tool {
+        self.task = task;
+        self
+    }
+
+    fn whole_meta(&self) -> Option<Value> {
+        let word = match self.task {
+            TaskUse::WhenLong => return self.meta.map(|meta| meta()),
+            TaskUse::Always => "always",
+            TaskUse::Required => "required",
+            TaskUse::Never => "never",
+        };
+        let mut meta = self.meta.map_or_else(|| Value::Object(Default::default()), |meta| meta());
+        meta["zipfs/task"] = word.into();
+        Some(meta)
+    }
+
     /// Declares the structured result of a handler whose return type does not show it.
     pub fn returns<T: schemars::JsonSchema>(mut self) -> Tool {
         self.output_schema = Some(schema::of_result::<T>);
@@ -198,6 +232,7 @@ impl Tool {
     /// If arguments or result are not objects: a mistake of the author, which must not get past adding the plugin.
     pub(crate) fn describe(self) -> contract::Tool {
         let input_schema = (self.input_schema)();
+        let meta = self.whole_meta();
         let output_schema = self.output_schema.map(|schema| schema());
         for (schema, what) in [(Some(&input_schema), "arguments"), (output_schema.as_ref(), "result")] {
             assert!(
@@ -213,7 +248,7 @@ impl Tool {
             input_schema: input_schema.to_string(),
             output_schema: output_schema.map(|schema| schema.to_string()),
             icons: self.icons,
-            meta: self.meta.map(|meta| meta().to_string()),
+            meta: meta.map(|meta| meta.to_string()),
             access: contract::Access {
                 workspace: self.access.workspace,
                 capabilities: self.access.capabilities.into_iter().map(str::to_owned).collect(),

@@ -45,8 +45,9 @@ use std::time::Duration;
 use clap::Parser;
 use serde_json::json;
 
-use crate::config::Config;
+use crate::config::{Config, LogFormat};
 use crate::failure::Failure;
+use crate::observe::start_log;
 use args::{Args, Command};
 use console::{Console, misused};
 
@@ -57,7 +58,7 @@ pub fn main() -> ExitCode {
         Ok(args) => args,
         Err(error) => return refuse(&error),
     };
-    start_log();
+    start_log(log_format(&args.command));
     let runtime = match runtime(&args.command) {
         Ok(runtime) => runtime,
         Err(error) => return output::fail(&Failure::internal(format!("No runtime: {error}.")), args.json),
@@ -161,11 +162,12 @@ fn outlive_file_size_limit() {
     let _ = tokio::signal::unix::signal(tokio::signal::unix::SignalKind::from_raw(SIGXFSZ));
 }
 
-/// The log goes to standard error, and says little unless `ZIPFS_LOG` asks for more: `ZIPFS_LOG=zipfs=debug`.
-fn start_log() {
-    let filter = tracing_subscriber::EnvFilter::try_from_env("ZIPFS_LOG").unwrap_or_else(|_| "warn".into());
-    let colour = std::io::IsTerminal::is_terminal(&std::io::stderr()) && std::env::var_os("NO_COLOR").is_none();
-    // A log that cannot be written is no reason to break off a call, which is what complaining about it to the same place does.
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).log_internal_errors(false);
-    let _ = log.with_ansi(colour).try_init();
+/// How a server's log looks can be configured. A command does not read its configuration for that, which may be wrong.
+fn log_format(command: &Command) -> LogFormat {
+    match command {
+        Command::Mcp(_) | Command::Serve(_) => {
+            Config::load().map(|config| config.settings.telemetry.log_format).unwrap_or_default()
+        }
+        _ => LogFormat::default(),
+    }
 }

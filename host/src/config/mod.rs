@@ -9,6 +9,8 @@ mod paths;
 mod policy;
 mod settings;
 mod sources;
+mod tasking;
+mod telemetry;
 
 pub use auditing::{Audit, Flush, OnFailure, Paths};
 pub use auth::{Auth, Issuer};
@@ -17,6 +19,8 @@ pub use paths::{DataDir, WRITABLE_BY_OTHERS, check_private};
 pub use policy::{Policy, Rule};
 pub use settings::{CallLimits, CloseUnsaved, Defaults, Durability, Security, Settings, ToolNames};
 pub use sources::{Source, Sources, all_settings};
+pub use tasking::Tasks;
+pub use telemetry::{LogFormat, Telemetry};
 
 use crate::failure::Failure;
 

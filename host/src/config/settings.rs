@@ -10,6 +10,8 @@ use super::auth::Auth;
 use super::http::Http;
 use super::policy::Policy;
 use super::sources::{Source, Sources};
+use super::tasking::Tasks;
+use super::telemetry::Telemetry;
 use crate::failure::Failure;
 
 /// The whole file. Unknown keys are errors.
@@ -26,6 +28,8 @@ pub struct Settings {
     pub http: Http,
     pub audit: Audit,
     pub auth: Auth,
+    pub tasks: Tasks,
+    pub telemetry: Telemetry,
 }
 
 /// What archives and sessions may ask of the machine.
@@ -180,6 +184,10 @@ impl Settings {
                 .ok_or_else(|| Failure::invalid(format!("{name} is not a whole number: {}.", value.display())))?;
             sources.set(key, Source::Environment(name));
         }
+        if let Some(value) = variable("OTEL_EXPORTER_OTLP_ENDPOINT").filter(|value| !value.is_empty()) {
+            sources.set("telemetry.otlp_endpoint", Source::Environment("OTEL_EXPORTER_OTLP_ENDPOINT"));
+            self.telemetry.otlp_endpoint = Some(value.to_string_lossy().into_owned());
+        }
         if let Some(value) = variable("ZIPFS_ALLOW_SYMLINKS") {
             sources.set("security.allow_symlinks", Source::Environment("ZIPFS_ALLOW_SYMLINKS"));
             self.security.allow_symlinks = match value.to_str() {
@@ -221,6 +229,8 @@ impl Settings {
         if let Some(odd) = self.security.open_roots.iter().flatten().find(|root| !root.is_absolute()) {
             return Err(Failure::invalid(format!("security.open_roots has {}, which is not absolute.", odd.display())));
         }
+        at_least("tasks.ttl_ms", self.tasks.ttl_ms, 1_000)?;
+        at_least("tasks.poll_ms", self.tasks.poll_ms, 10)?;
         self.policy.check()?;
         self.http.check()?;
         self.auth.check()

@@ -15,7 +15,7 @@ use crate::plugins::manifest::LimitsAsk;
 use crate::plugins::{Found, Plugin, WorkspaceAccess};
 use crate::sandbox::Capability;
 use crate::sandbox::exports::Visit;
-use crate::sandbox::guest::{CallContext, Mount};
+use crate::sandbox::guest::{CallContext, Changes, Mount};
 use crate::sandbox::limits::Limits;
 use crate::sandbox::parallel::Crew;
 use crate::sandbox::run::cancelled;
@@ -77,6 +77,7 @@ impl Gate {
             events: audience.events,
             crew,
             client: audience.client,
+            changes: Some(Changes { plugin: label.clone(), listeners: self.changes.clone() }),
             label,
             timings: Default::default(),
             witness: self.witness.get().cloned(),

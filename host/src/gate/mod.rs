@@ -20,6 +20,7 @@ mod transfer;
 mod turns;
 mod watch;
 
+pub use crate::sandbox::bindings::prompts::exports::zipfs::plugin::prompts::PromptReply as PromptAnswer;
 pub use answer::{Answer, Outcome, Question};
 pub use arguments::shown_schema;
 pub use calls::{Audience, Call, Refusal};
@@ -33,7 +34,7 @@ pub use watch::Grants;
 impl Gate {
     /// Calls a tool.
     pub async fn call(&self, call: Call) -> Result<Answer, Refusal> {
-        let entry = self.record(&call.principal, &call.origin, "call", &call.tool).map_err(Refusal::plain)?;
+        let entry = self.record(&call.principal, &call.origin, record::CALL, Some(&call.tool)).map_err(Refusal::plain)?;
         let mut entry = entry.with_arguments(&call.arguments);
         let found = match self.find(&call.tool, call.only.as_deref(), &call.principal).await {
             Ok(found) => found,

@@ -2,6 +2,8 @@
 
 use std::sync::{Arc, OnceLock, RwLock};
 
+use tokio::sync::broadcast;
+
 use super::authorise;
 use super::calls::Refusal;
 use super::principal::Principal;
@@ -10,6 +12,7 @@ use super::watch::Grants;
 use crate::audit::Log;
 use crate::config::{Config, WRITABLE_BY_OTHERS, check_private};
 use crate::failure::Failure;
+use crate::observe::{Observer, State};
 use crate::plugins::bundled::BUNDLED;
 use crate::plugins::grants::GrantFile;
 use crate::plugins::secrets::Secrets;
@@ -17,10 +20,14 @@ use crate::plugins::store::{Cache, Store};
 use crate::plugins::{Found, Registry};
 use crate::sandbox::archives::SessionHost;
 use crate::sandbox::driver::Driver;
+use crate::sandbox::guest::Change;
 use crate::sandbox::witness::Witness;
 use crate::sandbox::{Sandbox, Shape};
 use crate::workspace::reach::Reach;
 use crate::workspace::{Owner, Workspaces};
+
+/// Changes that wait to be told. Whoever falls behind is told that everything may have changed.
+const CHANGES_KEPT: usize = 64;
 
 /// Everything that calls need.
 pub struct Gate {
@@ -29,6 +36,9 @@ pub struct Gate {
     pub store: Store,
     pub cache: Cache,
     pub audit: Arc<Log>,
+    pub observer: Arc<Observer>,
+    /// What guests say about what their plugins offer.
+    pub changes: broadcast::Sender<(Arc<str>, Change)>,
     pub grants: Grants,
     pub secrets: Secrets,
     registry: RwLock<Arc<Registry>>,
@@ -54,12 +64,15 @@ impl Gate {
         let settings = Arc::new(config.settings.clone());
         let workspaces = Arc::new(Workspaces::open_ambient(&config.data.workspaces(), settings)?);
         let sessions = Arc::new(SessionHost { workspaces, driver: driver_on_demand(sandbox.clone(), cache.clone()) });
+        let (changes, observer) = (broadcast::channel(CHANGES_KEPT).0, Arc::default());
         Ok(Arc::new(Gate {
             config,
             sandbox,
             store,
             cache,
             audit,
+            observer,
+            changes,
             grants,
             secrets,
             registry: RwLock::new(Arc::new(registry)),
@@ -126,6 +139,12 @@ impl Gate {
     /// Whether a tool belongs into the list that the caller is shown.
     pub fn shows(&self, principal: &Principal, found: &Found) -> bool {
         authorise::may_use(&self.config.settings.policy, principal, found)
+    }
+
+    /// The numbers of this process, in the text format of Prometheus.
+    pub fn metrics(&self) -> String {
+        let sessions = self.workspaces().known().map_or(0, |known| known.len());
+        self.observer.meters.render(&State { sessions, running: self.sandbox.running() })
     }
 
     /// The driver for archives, loaded now if it was not yet.

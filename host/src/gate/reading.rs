@@ -12,9 +12,9 @@ use super::scopes::{Action, Extent};
 use crate::failure::{Class, Failure};
 use crate::plugins::Plugin;
 use crate::sandbox::bindings::completions::exports::zipfs::plugin::completions::{Proposals, Target};
-use crate::sandbox::bindings::prompts::exports::zipfs::plugin::prompts::{FilledPrompt, Prompt};
+use crate::sandbox::bindings::prompts::exports::zipfs::plugin::prompts::{Prompt, PromptReply};
 use crate::sandbox::bindings::resources::exports::zipfs::plugin::resources::{ResourceEntry, ResourceTemplate};
-use crate::sandbox::bindings::types::{ResourceBody, ResourceContents};
+use crate::sandbox::bindings::types::{ResourceBody, ResourceContents, Resumption};
 use crate::sandbox::exports::Visit;
 use crate::sandbox::limits::Limits;
 use crate::sandbox::run::too_large;
@@ -82,7 +82,13 @@ impl Gate {
     }
 
     /// Fills a prompt in. Arguments that it requires are checked here.
-    pub async fn get_prompt(&self, reader: &Reader, name: &str, arguments: Vec<(String, String)>) -> Result<FilledPrompt, Failure> {
+    pub async fn get_prompt(
+        &self,
+        reader: &Reader,
+        name: &str,
+        arguments: Vec<(String, String)>,
+        resumed: Option<Resumption>,
+    ) -> Result<PromptReply, Failure> {
         for plugin in self.offering(reader, |plugin| plugin.description.has_prompts).await {
             let prompts = self.reading(&plugin, reader, "prompts/list", Visit::list_prompts).await.unwrap_or_default();
             let Some(prompt) = prompts.into_iter().find(|prompt| prompt.name == name) else { continue };
@@ -90,7 +96,7 @@ impl Gate {
             if let Some(missing) = prompt.arguments.iter().find(|argument| argument.required && !given(&argument.name)) {
                 return Err(Failure::invalid(format!("The prompt {name} requires the argument `{}`.", missing.name)));
             }
-            return self.reading(&plugin, reader, "prompts/get", |visit| visit.get_prompt(prompt.name, arguments)).await;
+            return self.reading(&plugin, reader, "prompts/get", |visit| visit.get_prompt(prompt.name, arguments, resumed)).await;
         }
         Err(Failure::invalid(format!("There is no prompt {name:?}.")))
     }
@@ -135,7 +141,7 @@ impl Gate {
     where
         W: Future<Output = Result<T, Failure>>,
     {
-        let mut entry = self.record(&reader.principal, &reader.origin, "read", method)?;
+        let mut entry = self.record(&reader.principal, &reader.origin, method, None)?;
         entry.of_plugin(plugin);
         let read = async {
             let _turn = self.turns.take(&reader.principal)?;

@@ -3,7 +3,7 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -13,11 +13,12 @@ use super::calls::Refusal;
 use super::effects::{self, Before};
 use super::named;
 use super::open::Gate;
-use super::origin::Origin;
+use super::origin::{Origin, Trace};
 use super::principal::Principal;
 use crate::audit::{Line, Log, Owed, digest, hex};
 use crate::config::Paths;
 use crate::failure::Failure;
+use crate::observe::{Ended, Observer};
 use crate::plugins::Found;
 use crate::sandbox::bindings::types::{Content, ResourceBody};
 use crate::sandbox::exports::Visit;
@@ -26,7 +27,13 @@ use crate::sandbox::timings::Timings;
 /// A call that has begun.
 pub struct Entry {
     log: Arc<Log>,
+    observer: Arc<Observer>,
     line: Line,
+    method: &'static str,
+    /// Whether there is a tool of that name.
+    found: bool,
+    trace: Option<Trace>,
+    since: SystemTime,
     began: Instant,
     timings: Arc<Timings>,
     before: Option<Before>,
@@ -34,6 +41,9 @@ pub struct Entry {
     /// Held until the line is written.
     _owed: Owed,
 }
+
+/// What calls a tool, whichever way it came.
+pub(super) const CALL: &str = "tools/call";
 
 /// Names that a caller made up are cut: they are its text, and it may make it long.
 const MOST_NAME: usize = 128;
@@ -43,8 +53,15 @@ const MOST_PATH: usize = 256;
 
 impl Gate {
     /// Begins the record of a call. Fails if it could not be ended, before anything has happened.
-    pub(super) fn record(&self, principal: &Principal, origin: &Origin, kind: &'static str, what: &str) -> Result<Entry, Failure> {
+    pub(super) fn record(
+        &self,
+        principal: &Principal,
+        origin: &Origin,
+        method: &'static str,
+        tool: Option<&str>,
+    ) -> Result<Entry, Failure> {
         let _owed = self.audit.admit()?;
+        let (kind, what) = tool.map_or(("read", method), |tool| ("call", tool));
         let line = Line {
             timestamp: jiff::Timestamp::now().to_string(),
             kind,
@@ -57,13 +74,25 @@ impl Gate {
             tool_name: cut(what, MOST_NAME),
             ..Line::default()
         };
-        let (log, timings) = (self.audit.clone(), Arc::default());
-        Ok(Entry { log, line, began: Instant::now(), timings, before: None, ended: false, _owed })
+        Ok(Entry {
+            log: self.audit.clone(),
+            observer: self.observer.clone(),
+            line,
+            method,
+            found: false,
+            trace: origin.trace,
+            since: SystemTime::now(),
+            began: Instant::now(),
+            timings: Arc::default(),
+            before: None,
+            ended: false,
+            _owed,
+        })
     }
 
     /// Writes down a call that was turned away before it came to the gate: its wire was wrong, or its caller unknown.
     pub fn record_refused(&self, principal: &Principal, origin: &Origin, tool: &str, failure: &Failure) -> Result<(), Failure> {
-        self.record(principal, origin, "call", tool)?.close(&failure.code, None)
+        self.record(principal, origin, CALL, Some(tool))?.close(failure.class.name(), Some(&failure.code), None)
     }
 }
 
@@ -78,6 +107,7 @@ impl Entry {
 
     /// The tool was found.
     pub fn concerns(&mut self, found: &Found, arguments: &Map<String, Value>) {
+        self.found = true;
         self.line.tool_name.clone_from(&found.tool().name);
         self.of_plugin(&found.plugin);
         let mut paths = named::paths(&found.tool().input_schema, arguments);
@@ -109,11 +139,10 @@ impl Entry {
             Ok(Answer::InputRequired(_)) => None,
             Err(failure) => Some(digest(failure.message.as_bytes())),
         };
-        let outcome = match &answer {
-            Ok(answer) => answer.kind().to_owned(),
-            Err(failure) => failure.code.to_string(),
-        };
-        self.close(&outcome, result)?;
+        match &answer {
+            Ok(answer) => self.close(answer.kind(), None, result)?,
+            Err(failure) => self.close(failure.class.name(), Some(&failure.code), result)?,
+        }
         answer
     }
 
@@ -130,7 +159,7 @@ impl Entry {
 
     /// Ends the record of a tool that there is not.
     pub fn end_unknown(self, refusal: Refusal) -> Refusal {
-        match self.close("UNKNOWN_TOOL", None) {
+        match self.close("not-found", Some("UNKNOWN_TOOL"), None) {
             Ok(()) => refusal,
             Err(failure) => Refusal::plain(failure),
         }
@@ -138,8 +167,10 @@ impl Entry {
 
     /// Ends a read.
     pub fn end_read<T>(self, read: Result<T, Failure>) -> Result<T, Failure> {
-        let outcome = read.as_ref().err().map_or("ok".into(), |failure| failure.code.clone());
-        self.close(&outcome, None)?;
+        match &read {
+            Ok(_) => self.close("ok", None, None)?,
+            Err(failure) => self.close(failure.class.name(), Some(&failure.code), None)?,
+        }
         read
     }
 
@@ -151,12 +182,13 @@ impl Entry {
         }
     }
 
-    fn close(mut self, outcome: &str, result: Option<String>) -> Result<(), Failure> {
+    fn close(mut self, outcome: &'static str, code: Option<&str>, result: Option<String>) -> Result<(), Failure> {
         self.line.result_hash = result;
-        self.write(outcome)
+        self.write(outcome, code)
     }
 
-    fn write(&mut self, outcome: &str) -> Result<(), Failure> {
+    /// `outcome` is one of few words, `code` what a failure is called.
+    fn write(&mut self, outcome: &'static str, code: Option<&str>) -> Result<(), Failure> {
         self.ended = true;
         let ended = Instant::now();
         let spent = self.timings.spent(ended);
@@ -170,13 +202,35 @@ impl Entry {
         for path in &mut self.line.paths {
             *path = shown(path);
         }
-        self.line.outcome = cut(outcome, MOST_NAME);
+        self.line.outcome = cut(code.unwrap_or(outcome), MOST_NAME);
         self.line.duration_us = Some(micros(ended - self.began));
         self.line.queue_us = spent.queue.map(micros);
         self.line.instantiate_us = spent.instantiate.map(micros);
         self.line.run_us = spent.run.map(micros);
         let line = &self.line;
-        tracing::info!(target: "zipfs::call", what = line.tool_name, plugin = line.plugin, principal = line.principal, outcome, micros = line.duration_us);
+        tracing::info!(
+            target: "zipfs::call",
+            what = line.tool_name,
+            plugin = line.plugin,
+            principal = line.principal,
+            outcome = line.outcome,
+            micros = line.duration_us,
+        );
+        self.observer.ended(&Ended {
+            method: self.method,
+            tool: self.found.then_some(&line.tool_name),
+            plugin: line.plugin.as_deref(),
+            session: line.session.as_deref(),
+            principal: &line.principal,
+            transport: line.transport,
+            request: &line.request_id,
+            outcome,
+            code,
+            began: self.since,
+            took: ended - self.began,
+            spent,
+            trace: self.trace,
+        });
         self.log.add(line)
     }
 }
@@ -185,7 +239,7 @@ impl Drop for Entry {
     fn drop(&mut self) {
         if !self.ended {
             // Nobody waits for an answer that could be held back; what went wrong is in the log.
-            let _ = self.write("ABANDONED");
+            let _ = self.write("abandoned", Some("ABANDONED"));
         }
     }
 }

@@ -22,7 +22,7 @@ const MOST_COMPONENT: u64 = 64 << 20;
 const HARMLESS: [&str; 5] = ["wasi:io/", "wasi:filesystem/", "wasi:clocks/", "wasi:random/", "wasi:cli/"];
 
 /// Our own interfaces that need no grant.
-const FREE: [&str; 6] = ["types", "progress", "log", "client", "parallel", "grants"];
+const FREE: [&str; 7] = ["types", "progress", "log", "client", "changes", "parallel", "grants"];
 
 /// A plugin that was looked at and found fit.
 pub struct Candidate {

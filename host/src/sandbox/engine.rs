@@ -55,6 +55,11 @@ impl Sandbox {
         }
     }
 
+    /// Calls that have a place now.
+    pub fn running(&self) -> usize {
+        (self.calls.concurrent as usize).saturating_sub(self.slots.available_permits())
+    }
+
     pub fn limits(&self) -> &CallLimits {
         &self.calls
     }

@@ -7,7 +7,7 @@ use tokio_util::sync::CancellationToken;
 use wasmtime::Store;
 
 use super::bindings::completions::exports::zipfs::plugin::completions::{Proposals, Target};
-use super::bindings::prompts::exports::zipfs::plugin::prompts::{FilledPrompt, Prompt};
+use super::bindings::prompts::exports::zipfs::plugin::prompts::{Prompt, PromptReply};
 use super::bindings::resources::exports::zipfs::plugin::resources::{ResourceEntry, ResourceTemplate};
 use super::bindings::tools::{PluginDescription, Reply};
 use super::bindings::types::{Error, ResourceContents, Resumption};
@@ -121,12 +121,17 @@ impl Visit<'_> {
         .await
     }
 
-    pub async fn get_prompt(self, name: String, arguments: Vec<(String, String)>) -> Result<FilledPrompt, Failure> {
+    pub async fn get_prompt(
+        self,
+        name: String,
+        arguments: Vec<(String, String)>,
+        resumed: Option<Resumption>,
+    ) -> Result<PromptReply, Failure> {
         self.ask(move |store, compiled| {
             Box::pin(async move {
                 let plugin = exported(compiled.prompts.as_ref(), "prompts")?.instantiate_async(&mut *store).await?;
                 store.data().call.timings.instantiated();
-                plugin.zipfs_plugin_prompts().call_get(store, &name, &arguments).await
+                plugin.zipfs_plugin_prompts().call_get(store, &name, &arguments, resumed.as_ref()).await
             })
         })
         .await

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use cap_std::fs::Dir;
+use tokio::sync::broadcast;
 use tokio::sync::mpsc::UnboundedSender;
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
@@ -61,6 +62,32 @@ pub struct CallContext {
     pub timings: Arc<Timings>,
     /// Who takes notes, if an author wants to know what a plugin reaches for.
     pub witness: Option<Arc<Witness>>,
+    /// Where it is said that what the plugin offers changed.
+    pub changes: Option<Changes>,
+}
+
+/// Something that a plugin offers is not what it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    Tools,
+    Prompts,
+    Resources,
+    /// What one resource holds, by its URI.
+    Resource(String),
+}
+
+/// The way of one plugin to those who listen.
+#[derive(Clone)]
+pub struct Changes {
+    pub plugin: Arc<str>,
+    pub listeners: broadcast::Sender<(Arc<str>, Change)>,
+}
+
+impl Changes {
+    pub fn send(&self, change: Change) {
+        // Nobody may be listening.
+        let _ = self.listeners.send((self.plugin.clone(), change));
+    }
 }
 
 /// What the far end of a call can do.
@@ -106,6 +133,7 @@ pub struct Guest {
     /// Bytes that log lines may still have.
     pub log_left: usize,
     pub reported: Reported,
+    pub announced: Vec<Change>,
     /// What the archive of the call's session holds, once it was asked for.
     pub originals: Option<Originals>,
 }
@@ -131,6 +159,7 @@ impl Guest {
             began: Instant::now(),
             call,
             reported: Reported::default(),
+            announced: Vec::new(),
             originals: None,
         }
     }

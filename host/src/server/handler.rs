@@ -8,31 +8,37 @@ use std::time::Duration;
 
 use rmcp::ServerHandler;
 use rmcp::model::{
-    CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestParams, CompleteResult, CompletionInfo, ErrorCode,
-    ErrorData, GetPromptRequestParams, GetPromptResponse, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult,
-    ListToolsResult, LoggingLevel, MetaObject, PaginatedRequestParams, ProtocolVersion, ReadResourceRequestParams,
-    ReadResourceResponse, ReadResourceResult, Reference, RequestStateCodec, ServerCapabilities, ServerConfig,
-    SetLevelRequestMethod, SetLevelRequestParams, SubscriptionFilter, Tool,
+    CacheScope, CallToolRequestParams, CallToolResponse, CancelTaskParams, CompleteRequestParams, CompleteResult, CompletionInfo,
+    ErrorCode, ErrorData, GetPromptRequestParams, GetPromptResponse, GetTaskParams, GetTaskResult, ListPromptsResult,
+    ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, LoggingLevel, MetaObject, PaginatedRequestParams,
+    ProtocolVersion, ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Reference, RequestStateCodec,
+    ServerCapabilities, ServerConfig, SetLevelRequestMethod, SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter,
+    Tool, UnsubscribeRequestParams, UpdateTaskParams,
 };
 use rmcp::service::{NotificationContext, RequestContext, RoleServer, SubscriptionContext};
 use serde_json::{Map, Value, json};
+use tokio::sync::broadcast::error::RecvError;
 
 use super::endpoint::{Callers, Endpoint};
-use super::events::{Forwarder, Wanted};
+use super::events::Wanted;
 use super::input;
 use super::instructions::instructions;
-use super::listeners::{Listeners, tell};
+use super::listeners::{Listeners, Watched, tell, unwatch, watch};
+use super::tasks::Tasks;
 use super::wire;
 use crate::failure::{Class, Failure, Shape};
-use crate::gate::{Answer, Audience, Call, Gate, Origin, Principal, Reader, Refusal, Trace, Transport};
+use crate::gate::{Gate, Origin, Principal, PromptAnswer, Reader, Trace, Transport};
 use crate::plugins::{Found, Registry};
 use crate::sandbox::bindings::completions::exports::zipfs::plugin::completions::Target;
-use crate::sandbox::guest::Client;
+use crate::sandbox::guest::{Change, Client};
 
 /// How long a client may keep a list without asking again. It is told when lists change.
 const LISTS_LIVE_MS: u64 = 60_000;
 
 const NO_LEVEL: u8 = u8::MAX;
+
+/// What may have changed when plugins come or go.
+const LISTS: [Change; 3] = [Change::Tools, Change::Prompts, Change::Resources];
 
 /// How often the plugins are looked at. A look is one `stat`.
 const WATCH: Duration = Duration::from_millis(500);
@@ -43,6 +49,7 @@ pub struct Handler {
     shared: Arc<Shared>,
     /// What `logging/setLevel` asked for, in older revisions: a matter of one client.
     level: Arc<AtomicU8>,
+    watched: Watched,
 }
 
 /// What all clients of an endpoint share.
@@ -50,6 +57,7 @@ struct Shared {
     gate: Arc<Gate>,
     endpoint: Endpoint,
     listeners: Listeners,
+    tasks: Arc<Tasks>,
     /// Seals what tools want to remember between questions. The key lives as long as the process.
     codec: RequestStateCodec,
     /// The registry that clients know of.
@@ -71,28 +79,37 @@ impl Handler {
         key.extend(uuid::Uuid::new_v4().into_bytes());
         let shared = Shared {
             announced: Mutex::new(gate.registry()),
+            tasks: Tasks::new(gate.config.settings.tasks.clone()),
             gate,
             endpoint,
             listeners: Listeners::default(),
             codec: RequestStateCodec::new(key),
             shown: Mutex::new(None),
         };
-        Handler { shared: Arc::new(shared), level: Arc::new(AtomicU8::new(NO_LEVEL)) }
+        Handler { shared: Arc::new(shared), level: Arc::new(AtomicU8::new(NO_LEVEL)), watched: Watched::default() }
     }
 
     /// The same endpoint for one more client.
     pub fn for_another_client(&self) -> Handler {
-        Handler { shared: self.shared.clone(), level: Arc::new(AtomicU8::new(NO_LEVEL)) }
+        Handler { shared: self.shared.clone(), level: Arc::new(AtomicU8::new(NO_LEVEL)), watched: Watched::default() }
     }
 
     /// Looks after the plugins from now on, for as long as the process lives.
     pub fn watch(&self) {
         let watched = self.clone();
+        let mut changes = self.shared.gate.changes.subscribe();
         tokio::spawn(async move {
             let mut tick = tokio::time::interval(WATCH);
             loop {
-                tick.tick().await;
-                watched.announce_changes().await;
+                tokio::select! {
+                    _ = tick.tick() => watched.announce_changes().await,
+                    said = changes.recv() => match said {
+                        Ok((plugin, change)) => watched.announce_of(&plugin, change).await,
+                        // Too much at once; whoever asks anew gets all of it.
+                        Err(RecvError::Lagged(_)) => watched.shared.listeners.announce(&LISTS).await,
+                        Err(RecvError::Closed) => return,
+                    },
+                }
             }
         });
     }
@@ -107,7 +124,14 @@ impl Handler {
             registry.clone(),
         );
         if !Arc::ptr_eq(&before, &registry) {
-            self.shared.listeners.announce().await;
+            self.shared.listeners.announce(&LISTS).await;
+        }
+    }
+
+    /// A guest said that what its plugin offers changed.
+    async fn announce_of(&self, plugin: &str, change: Change) {
+        if self.shared.endpoint.only.as_deref().is_none_or(|only| only == plugin) {
+            self.shared.listeners.announce(&[change]).await;
         }
     }
 
@@ -131,8 +155,10 @@ impl Handler {
             .enable_prompts_list_changed()
             .enable_resources()
             .enable_resources_list_changed()
+            .enable_resources_subscribe()
             .enable_completions()
             .enable_logging()
+            .enable_tasks()
             .build();
         let endpoint = &self.shared.endpoint;
         let info = ServerConfig::new(capabilities)
@@ -141,67 +167,24 @@ impl Handler {
         Shown { registry, tools: Arc::new(tools), info: Arc::new(info) }
     }
 
-    /// Runs a tool, asking older clients in between whatever it wants to know.
-    async fn run(
-        &self,
-        request: CallToolRequestParams,
-        context: &RequestContext<RoleServer>,
-    ) -> Result<CallToolResponse, ErrorData> {
-        let principal = self.principal(context)?;
-        let client = client_of(context);
-        let modern = is_modern(context);
-        let tool = request.name.to_string();
-        let arguments = request.arguments.unwrap_or_default();
-        // An answer given for one call is no answer for another, nor for another caller's.
-        let about = format!("{} {tool} {}", principal.id, json!(arguments));
-        let mut origin = self.origin(context);
-        let resumed = input::resumption(&self.shared.codec, &about, request.input_responses, request.request_state);
-        let mut resumed = resumed.map_err(|why| self.refuse(&principal, &origin, &tool, why))?;
-        let (events, forwarder) = Forwarder::start(&context.peer, self.wanted(context));
-        let mut rounds = 0;
-        let answered = loop {
-            let call = Call {
-                tool: tool.clone(),
-                arguments: arguments.clone(),
-                principal: principal.clone(),
-                only: self.shared.endpoint.only.clone(),
-                origin: origin.clone(),
-                resumed: resumed.take(),
-                audience: Audience { events: events.clone(), client: client.clone() },
-                cancel: context.ct.clone(),
-            };
-            let question = match self.shared.gate.call(call).await {
-                Ok(Answer::Complete(outcome)) => break Ok(wire::outcome(outcome).into()),
-                Err(Refusal::UnknownTool(name)) => {
-                    break Err(ErrorData::invalid_params(format!("Unknown tool: {name}"), None));
-                }
-                Err(Refusal::Failed { failure, shape }) => break Ok(wire::failure(&failure, shape).into()),
-                Ok(Answer::InputRequired(question)) => question,
-            };
-            rounds += 1;
-            origin.round += 1;
-            let asked = match input::check_abilities(&question, &client) {
-                Err(failure) => Err(failure),
-                Ok(()) if rounds > input::MOST_ROUNDS => Err(Failure::limit("The tool asks without end.")),
-                Ok(()) if modern => match input::as_result(&self.shared.codec, &about, question) {
-                    Ok(result) => break Ok(result.into()),
-                    Err(failure) => Err(failure),
-                },
-                Ok(()) => input::ask(context, question).await,
-            };
-            match asked {
-                Ok(answers) => resumed = Some(answers),
-                Err(failure) => break Ok(wire::failure(&failure, Shape::default()).into()),
-            }
-        };
-        drop(events);
-        if let Some(forwarder) = forwarder {
-            forwarder.finish().await;
-        }
-        answered
+    pub(super) fn gate(&self) -> &Arc<Gate> {
+        &self.shared.gate
     }
 
-    fn origin(&self, context: &RequestContext<RoleServer>) -> Origin {
+    pub(super) fn tasks(&self) -> &Arc<Tasks> {
+        &self.shared.tasks
+    }
+
+    pub(super) fn codec(&self) -> &RequestStateCodec {
+        &self.shared.codec
+    }
+
+    /// The one plugin that the endpoint offers.
+    pub(super) fn only(&self) -> Option<Arc<str>> {
+        self.shared.endpoint.only.clone()
+    }
+
+    pub(super) fn origin(&self, context: &RequestContext<RoleServer>) -> Origin {
         let (transport, headers) = match context.extensions.get::<hyper::http::request::Parts>() {
             Some(parts) => (Transport::Http, Some(&parts.headers)),
             None => (Transport::Stdio, None),
@@ -212,15 +195,21 @@ impl Handler {
     }
 
     /// Turns a call away that is wrong on the wire. It is a call all the same, and is written down.
-    fn refuse(&self, principal: &Principal, origin: &Origin, tool: &str, why: String) -> ErrorData {
-        let failure = Failure::invalid(why);
-        match self.shared.gate.record_refused(principal, origin, tool, &failure) {
-            Ok(()) => ErrorData::invalid_params(failure.message, None),
+    pub(super) fn refuse(
+        &self,
+        principal: &Principal,
+        origin: &Origin,
+        tool: &str,
+        failure: &Failure,
+        error: ErrorData,
+    ) -> ErrorData {
+        match self.shared.gate.record_refused(principal, origin, tool, failure) {
+            Ok(()) => error,
             Err(failure) => protocol_error(failure),
         }
     }
 
-    fn wanted(&self, context: &RequestContext<RoleServer>) -> Wanted {
+    pub(super) fn wanted(&self, context: &RequestContext<RoleServer>) -> Wanted {
         let log = match is_modern(context) {
             // Only a request that asks for messages gets them.
             true => context.meta.log_level(),
@@ -230,7 +219,7 @@ impl Handler {
     }
 
     /// Who sent this request.
-    fn principal(&self, context: &RequestContext<RoleServer>) -> Result<Principal, ErrorData> {
+    pub(super) fn principal(&self, context: &RequestContext<RoleServer>) -> Result<Principal, ErrorData> {
         if self.shared.endpoint.callers == Callers::Local {
             return Ok(Principal::local());
         }
@@ -293,8 +282,11 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let mut response = self.run(request, &context).await?;
-        if let CallToolResponse::Complete(result) = &mut response {
-            result.meta = self.stamp(&context);
+        match &mut response {
+            CallToolResponse::Complete(result) => result.meta = self.stamp(&context),
+            CallToolResponse::InputRequired(result) => result.meta = self.stamp(&context),
+            CallToolResponse::Task(result) => result.meta = self.stamp(&context),
+            _ => {}
         }
         Ok(response)
     }
@@ -355,12 +347,31 @@ impl ServerHandler for Handler {
         request: GetPromptRequestParams,
         context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let arguments = request.arguments.unwrap_or_default().into_iter().map(|(name, value)| (name, as_text(value))).collect();
-        let filled =
-            self.shared.gate.get_prompt(&self.reader(&context)?, &request.name, arguments).await.map_err(protocol_error)?;
-        let mut result = wire::filled_prompt(filled);
-        result.meta = self.stamp(&context);
-        Ok(result.into())
+        let reader = self.reader(&context)?;
+        let arguments: Vec<(String, String)> =
+            request.arguments.unwrap_or_default().into_iter().map(|(name, value)| (name, as_text(value))).collect();
+        let about = format!("{} prompts/get {} {}", reader.principal.id, request.name, json!(arguments));
+        let resumed = input::resumption(self.codec(), &about, request.input_responses, request.request_state);
+        let mut resumed = resumed.map_err(|why| ErrorData::invalid_params(why, None))?;
+        for _ in 0..input::MOST_ROUNDS {
+            let asked = self.shared.gate.get_prompt(&reader, &request.name, arguments.clone(), resumed.take()).await;
+            let question = match asked.map_err(protocol_error)? {
+                PromptAnswer::Filled(filled) => {
+                    let mut result = wire::filled_prompt(filled);
+                    result.meta = self.stamp(&context);
+                    return Ok(result.into());
+                }
+                PromptAnswer::InputRequired(question) => question,
+            };
+            input::check_abilities(&question, &client_of(&context)).map_err(|lacking| lacking.error())?;
+            if is_modern(&context) {
+                let mut result = input::as_result(self.codec(), &about, question).map_err(protocol_error)?;
+                result.meta = self.stamp(&context);
+                return Ok(result.into());
+            }
+            resumed = Some(input::ask(&context, question).await.map_err(protocol_error)?);
+        }
+        Err(ErrorData::internal_error("The prompt asks without end.", None))
     }
 
     async fn complete(
@@ -398,10 +409,34 @@ impl ServerHandler for Handler {
     }
 
     fn accepted_subscription_filter(&self, wanted: &SubscriptionFilter) -> Option<SubscriptionFilter> {
-        // Single resources are not watched; the rest is.
-        let mut accepted = wanted.clone();
-        accepted.resource_subscriptions = None;
-        Some(accepted)
+        Some(wanted.clone())
+    }
+
+    async fn subscribe(&self, request: SubscribeRequestParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+        match watch(&self.watched, request.uri) {
+            true => Ok(()),
+            false => Err(ErrorData::invalid_request("Too many resources are watched.", None)),
+        }
+    }
+
+    async fn unsubscribe(&self, request: UnsubscribeRequestParams, _: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+        unwatch(&self.watched, &request.uri);
+        Ok(())
+    }
+
+    async fn get_task(&self, request: GetTaskParams, context: RequestContext<RoleServer>) -> Result<GetTaskResult, ErrorData> {
+        let task = self.shared.tasks.get(&self.principal(&context)?.id, &request.task_id)?;
+        let mut result = GetTaskResult::new(task);
+        result.meta = self.stamp(&context);
+        Ok(result)
+    }
+
+    async fn update_task(&self, request: UpdateTaskParams, context: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+        self.shared.tasks.update(&self.principal(&context)?.id, &request.task_id, request.input_responses)
+    }
+
+    async fn cancel_task(&self, request: CancelTaskParams, context: RequestContext<RoleServer>) -> Result<(), ErrorData> {
+        self.shared.tasks.cancel(&self.principal(&context)?.id, &request.task_id)
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
@@ -410,22 +445,22 @@ impl ServerHandler for Handler {
         // The client was told that it listens before we did; what changed in between is told now.
         self.shared.gate.refresh().await;
         if !Arc::ptr_eq(&before, &self.shared.gate.registry()) {
-            tell(context.sink()).await;
+            tell(context.sink(), &LISTS).await;
         }
         context.cancelled().await;
         Ok(())
     }
 
     async fn on_initialized(&self, context: NotificationContext<RoleServer>) {
-        self.shared.listeners.add_peer(context.peer);
+        self.shared.listeners.add_peer(context.peer, self.watched.clone());
     }
 }
 
-fn is_modern(context: &RequestContext<RoleServer>) -> bool {
+pub(super) fn is_modern(context: &RequestContext<RoleServer>) -> bool {
     context.protocol_version().is_some_and(|version| version.as_str() >= ProtocolVersion::V_2026_07_28.as_str())
 }
 
-fn client_of(context: &RequestContext<RoleServer>) -> Client {
+pub(super) fn client_of(context: &RequestContext<RoleServer>) -> Client {
     let capabilities = context.client_capabilities().unwrap_or_default();
     Client {
         elicitation: capabilities.elicitation.is_some(),
@@ -448,7 +483,7 @@ fn as_text(value: Value) -> String {
 }
 
 /// For methods whose results have no place for a tool's error.
-fn protocol_error(failure: Failure) -> ErrorData {
+pub(super) fn protocol_error(failure: Failure) -> ErrorData {
     let code = match failure.class {
         Class::Invalid | Class::NotFound => ErrorCode::INVALID_PARAMS,
         _ => ErrorCode::INTERNAL_ERROR,

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use rmcp::model::{
-    CreateMessageRequestParams, ElicitRequestParams, InputRequest, InputRequests, InputRequiredResult, InputResponses,
+    CreateMessageRequestParams, ElicitRequestParams, ErrorData, InputRequest, InputRequests, InputRequiredResult, InputResponses,
     RequestStateCodec, SealOptions,
 };
 use rmcp::service::{Peer, RequestContext, RoleServer};
@@ -34,8 +34,35 @@ struct Sealed {
     state: Option<String>,
 }
 
+/// What a client would have to be able to do.
+pub struct Lacking {
+    name: String,
+    what: &'static str,
+}
+
+impl Lacking {
+    /// For clients that wait for the tool's answer.
+    pub fn failure(&self) -> Failure {
+        let (name, what) = (&self.name, self.what);
+        Failure::new(
+            Class::Forbidden,
+            "CLIENT_CANNOT_ANSWER",
+            format!("The tool asks for {name:?}, which needs a client with {what}."),
+        )
+        .suggest("Use a client that supports it.")
+    }
+
+    /// For clients that were to get the question.
+    pub fn error(&self) -> ErrorData {
+        match serde_json::from_value(json!({self.what: {}})) {
+            Ok(needed) => ErrorData::missing_required_client_capability(needed),
+            Err(_) => ErrorData::invalid_request(self.failure().sentence(), None),
+        }
+    }
+}
+
 /// Refuses a question that the client has no way to answer.
-pub fn check_abilities(question: &Question, client: &Client) -> Result<(), Failure> {
+pub fn check_abilities(question: &Question, client: &Client) -> Result<(), Lacking> {
     for (name, request) in &question.requests {
         let (able, what) = match request {
             types::InputRequest::Elicit(_) => (client.elicitation, "elicitation"),
@@ -43,12 +70,7 @@ pub fn check_abilities(question: &Question, client: &Client) -> Result<(), Failu
             types::InputRequest::Roots => (client.roots, "roots"),
         };
         if !able {
-            return Err(Failure::new(
-                Class::Forbidden,
-                "CLIENT_CANNOT_ANSWER",
-                format!("The tool asks for {name:?}, which needs a client with {what}."),
-            )
-            .suggest("Use a client that supports it."));
+            return Err(Lacking { name: name.clone(), what });
         }
     }
     Ok(())
@@ -56,15 +78,21 @@ pub fn check_abilities(question: &Question, client: &Client) -> Result<(), Failu
 
 /// The question as the result of a call.
 pub fn as_result(codec: &RequestStateCodec, about: &str, question: Question) -> Result<InputRequiredResult, Failure> {
+    let (requests, state) = requests(question)?;
+    let options = SealOptions::new().associated_data(about.as_bytes()).ttl(STATE_LIVES);
+    let state = codec
+        .seal_json_with(&Sealed { state }, &options)
+        .map_err(|error| Failure::internal(format!("The tool's state cannot be sealed: {error}.")))?;
+    Ok(InputRequiredResult::new(Some(requests), Some(state)))
+}
+
+/// The questions on the wire, and what the tool wants to remember.
+pub fn requests(question: Question) -> Result<(InputRequests, Option<String>), Failure> {
     let mut requests = InputRequests::new();
     for (name, request) in question.requests {
         requests.insert(name, on_wire(request)?);
     }
-    let options = SealOptions::new().associated_data(about.as_bytes()).ttl(STATE_LIVES);
-    let state = codec
-        .seal_json_with(&Sealed { state: question.state }, &options)
-        .map_err(|error| Failure::internal(format!("The tool's state cannot be sealed: {error}.")))?;
-    Ok(InputRequiredResult::new(Some(requests), Some(state)))
+    Ok((requests, question.state))
 }
 
 /// The answers of a client that carried our state. Changed, expired or foreign state is an error of the request.
@@ -77,7 +105,10 @@ pub fn resumption(
     if responses.is_none() && state.is_none() {
         return Ok(None);
     }
-    let Some(state) = state else { return Err("inputResponses came without requestState".into()) };
+    // A tool that remembered something finds that it is missing, and asks anew.
+    let Some(state) = state else {
+        return Ok(Some(Resumption { answers: answers(responses.unwrap_or_default()), state: None }));
+    };
     let sealed: Sealed =
         codec.open_json_with(&state, about.as_bytes()).map_err(|error| format!("requestState is not valid: {error}"))?;
     Ok(Some(Resumption { answers: answers(responses.unwrap_or_default()), state: sealed.state }))
@@ -109,7 +140,7 @@ async fn ask_once(peer: &Peer<RoleServer>, request: InputRequest) -> Result<Valu
     })
 }
 
-fn answers(responses: BTreeMap<String, Value>) -> Vec<InputAnswer> {
+pub fn answers(responses: BTreeMap<String, Value>) -> Vec<InputAnswer> {
     responses.into_iter().map(|(name, value)| InputAnswer { name, value: value.to_string() }).collect()
 }
 

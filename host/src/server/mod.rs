@@ -1,6 +1,7 @@
 //! How agents reach us: MCP, through rmcp. Only this room knows the protocol.
 
 pub mod auth;
+mod calling;
 pub mod endpoint;
 mod events;
 mod handler;
@@ -9,6 +10,7 @@ mod input;
 mod instructions;
 mod listeners;
 mod stdio;
+mod tasks;
 mod wire;
 
 pub use handler::Handler;

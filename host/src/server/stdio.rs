@@ -16,6 +16,8 @@ pub async fn serve_stdio(gate: Arc<Gate>, endpoint: Endpoint) -> Result<(), Fail
     let mut terminate = signal(SignalKind::terminate()).map_err(|error| failed(&error))?;
     endpoint.check(&gate.registry())?;
     gate.audit.flush_in_background();
+    gate.observer.start(&gate.config.settings.telemetry)?;
+    let observer = gate.observer.clone();
     let handler = Handler::new(gate, endpoint);
     handler.watch();
     let serving = async {
@@ -27,9 +29,11 @@ pub async fn serve_stdio(gate: Arc<Gate>, endpoint: Endpoint) -> Result<(), Fail
             Err(error) => Err(failed(&error)),
         }
     };
-    tokio::select! {
+    let ended = tokio::select! {
         ended = serving => ended,
         _ = terminate.recv() => Ok(()),
         _ = tokio::signal::ctrl_c() => Ok(()),
-    }
+    };
+    observer.stop().await;
+    ended
 }

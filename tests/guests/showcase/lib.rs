@@ -41,6 +41,7 @@ impl Plugin for Showcase {
             Tool::new("show_log", "Writes one log line of each level.", progress::log).title("Log"),
             Tool::new("show_cancel", "Reports progress for a minute unless it is stopped.", progress::until_stopped)
                 .title("Cancellation"),
+            Tool::new("show_changes", "Says a thousand times that everything changed.", progress::changes).title("Changes"),
             Tool::new("show_ask", "Asks for a name, and greets.", questions::once).title("Question"),
             Tool::new("show_ask_twice", "Asks for a name, then for a colour.", questions::twice).title("Two questions"),
             Tool::new("show_sample", "Asks the client's model.", questions::sample).title("Sampling"),

@@ -3,6 +3,7 @@
 use std::thread::sleep;
 use std::time::Duration;
 
+use zipfs_sdk::changes::{Changed, announce};
 use zipfs_sdk::log::{Level, write};
 use zipfs_sdk::progress::report;
 use zipfs_sdk::{Error, NoArguments, Outcome};
@@ -39,4 +40,14 @@ pub fn until_stopped(_: NoArguments) -> Result<Outcome, Error> {
         sleep(Duration::from_millis(10));
     }
     Ok(Outcome::new().text("Nobody stopped me."))
+}
+
+pub fn changes(_: NoArguments) -> Result<Outcome, Error> {
+    for number in 0..1000 {
+        for changed in [Changed::Tools, Changed::Prompts, Changed::Resources] {
+            announce(&changed);
+        }
+        announce(&Changed::ResourceContents(format!("show://item/{number}")));
+    }
+    Ok(Outcome::new().text("Said."))
 }

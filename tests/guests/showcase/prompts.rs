@@ -1,8 +1,8 @@
 //! One prompt with two blanks, and proposals for one of them.
 
 use zipfs_sdk::completions::{Completions, Proposals, Target};
-use zipfs_sdk::prompts::{FilledPrompt, Message, Prompt, PromptArgument, Prompts, Speaker};
-use zipfs_sdk::{Content, Error};
+use zipfs_sdk::prompts::{FilledPrompt, Message, Prompt, PromptArgument, PromptReply, Prompts, Speaker};
+use zipfs_sdk::{Content, Error, Resumption};
 
 const TONES: [&str; 3] = ["formal", "friendly", "funny"];
 
@@ -23,7 +23,7 @@ impl Prompts for super::Showcase {
         }])
     }
 
-    fn get(name: &str, arguments: &[(String, String)]) -> Result<FilledPrompt, Error> {
+    fn get(name: &str, arguments: &[(String, String)], _: Option<Resumption>) -> Result<PromptReply, Error> {
         if name != "greet" {
             return Err(Error::not_found("PROMPT_NOT_FOUND", format!("There is no prompt '{name}'.")));
         }
@@ -32,7 +32,7 @@ impl Prompts for super::Showcase {
         let text = format!("Write a {} greeting for {whom}.", filled_in("tone").unwrap_or("short"));
         let message = |speaker, text: String| Message { speaker, content: Content::Text(text) };
         let messages = vec![message(Speaker::User, text), message(Speaker::Assistant, format!("Dear {whom},"))];
-        Ok(FilledPrompt { description: Some(format!("A greeting for {whom}.")), messages })
+        Ok(FilledPrompt { description: Some(format!("A greeting for {whom}.")), messages }.into())
     }
 }
 

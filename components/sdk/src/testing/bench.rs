@@ -91,6 +91,7 @@ impl Bench {
             part_worker: tool.part_worker(),
             progress: Vec::new(),
             log: Vec::new(),
+            changes: Vec::new(),
         };
         let (result, stage) = stage::play(stage, || (self.run)(name, &arguments.to_string(), resumed));
         Called { result, progress: stage.progress, log: stage.log }

@@ -25,6 +25,7 @@ pub(crate) struct Stage {
     pub part_worker: Option<Rc<RunPart>>,
     pub progress: Vec<Progress>,
     pub log: Vec<(Level, String)>,
+    pub changes: Vec<crate::changes::Changed>,
 }
 
 thread_local! {

@@ -1,6 +1,7 @@
 //! What guests can ask of the host, one file for each interface, and the one list that links them all.
 
 pub mod archive_io;
+pub mod changes;
 pub mod client;
 pub mod files;
 pub mod log;
@@ -56,6 +57,7 @@ pub fn add_to_linker(linker: &mut Linker<Guest>) -> Result<()> {
     plugin::zipfs::plugin::progress::add_to_linker::<Guest, HasSelf<Guest>>(ours, |guest| guest)?;
     plugin::zipfs::plugin::log::add_to_linker::<Guest, HasSelf<Guest>>(ours, |guest| guest)?;
     plugin::zipfs::plugin::client::add_to_linker::<Guest, HasSelf<Guest>>(ours, |guest| guest)?;
+    plugin::zipfs::plugin::changes::add_to_linker::<Guest, HasSelf<Guest>>(ours, |guest| guest)?;
     plugin::zipfs::plugin::files::add_to_linker::<Guest, HasSelf<Guest>>(ours, |guest| guest)?;
     plugin::zipfs::plugin::parallel::add_to_linker::<Guest, HasSelf<Guest>>(ours, |guest| guest)?;
     plugin::zipfs::plugin::sessions::add_to_linker::<Guest, HasSelf<Guest>>(ours, |guest| guest)?;

@@ -78,3 +78,9 @@ pub fn bytes(status: StatusCode, bytes: Bytes) -> Reply {
     *reply.status_mut() = status;
     reply
 }
+
+pub fn text(status: StatusCode, kind: &'static str, text: String) -> Reply {
+    let mut reply = bytes(status, Bytes::from(text));
+    reply.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    reply
+}

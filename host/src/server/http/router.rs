@@ -22,6 +22,7 @@ use super::transfer::{self, Failed};
 use super::{cors, rpc};
 use crate::failure::{Class, Failure, Shape};
 use crate::gate::{Gate, Origin, Principal, Transport};
+use crate::plugins::Role;
 
 /// What all requests of a service share.
 pub struct Router {
@@ -72,6 +73,9 @@ impl Router {
         let principal = self.authenticator.identify(&parts).await?;
         self.rates.take(&principal)?;
         let path = parts.uri.path();
+        if path == "/metrics" {
+            return Ok(self.metrics(&principal, &parts));
+        }
         if let Some(below) = path.strip_prefix("/archives") {
             let below = below.to_owned();
             return Ok(self.transfer(&principal, parts, &below, body).await);
@@ -175,6 +179,17 @@ impl Router {
             Arc::new(McpEndpoint::new(&self.gate, plugin, settings, &self.stop))
         });
         Ok(made.clone())
+    }
+
+    /// The numbers are of everybody, so they are not for everybody.
+    fn metrics(&self, principal: &Principal, parts: &Parts) -> Reply {
+        if !matches!(parts.method, Method::GET | Method::HEAD) {
+            return reply::wrong_method("GET");
+        }
+        if principal.role < Role::Operator {
+            return reply::refuse(StatusCode::FORBIDDEN, "/metrics requires the role operator");
+        }
+        reply::text(StatusCode::OK, "text/plain; version=0.0.4; charset=utf-8", self.gate.metrics())
     }
 
     fn health(&self) -> Value {

@@ -62,6 +62,8 @@ pub async fn serve_http(gate: Arc<Gate>, serving: Serving, ready: impl FnOnce(So
         signal(SignalKind::interrupt()).map_err(|error| failed(&error))?,
     );
     gate.audit.flush_in_background();
+    gate.observer.start(&gate.config.settings.telemetry)?;
+    let observer = gate.observer.clone();
     let settings = gate.config.settings.http.clone();
     let stop = CancellationToken::new();
     let router = Arc::new(Router {
@@ -114,6 +116,7 @@ pub async fn serve_http(gate: Arc<Gate>, serving: Serving, ready: impl FnOnce(So
     stop.cancel();
     conversations.close();
     let _ = tokio::time::timeout(LAST_WORDS, conversations.wait()).await;
+    observer.stop().await;
     Ok(())
 }
 
