@@ -199,3 +199,35 @@ fn the_log_is_shown_exported_and_checked_at_the_shell() {
     zipfs.fails(&["audit", "verify", "--head", &format!("999:{}", "0".repeat(64))], 5);
     zipfs.fails(&["audit", "verify", "--head", "nonsense"], 2);
 }
+
+#[test]
+fn administrative_acts_are_written_down() {
+    let data = tempfile::tempdir().unwrap();
+    let zipfs = Zipfs(data.path());
+    let noop = crate::support::guest("noop");
+    zipfs.ok(&["plugin", "add", "--yes", noop.to_str().unwrap()]);
+    assert!(!zipfs.run(&["plugin", "add", "--yes", noop.to_str().unwrap()]).status.success());
+    assert!(!zipfs.run(&["plugin", "grant", "noop", "env=PASSWORD=hunter2"]).status.success());
+    zipfs.ok(&["plugin", "remove", "noop"]);
+    let token = zipfs.ok(&["token", "add", "ci", "--role", "viewer"]);
+    zipfs.ok(&["token", "remove", "ci"]);
+    zipfs.ok(&["plugin", "list"]);
+    let log = Audited::of(data.path());
+    let acts: Vec<Value> = log.lines().into_iter().filter(|line| line["kind"] == "admin").collect();
+    let told: Vec<(&str, bool)> = acts.iter().map(|act| (act["tool_name"].as_str().unwrap(), act["outcome"] == "ok")).collect();
+    let expected = [
+        ("plugin-add", true),
+        ("plugin-add", false),
+        ("plugin-grant", false),
+        ("plugin-remove", true),
+        ("token-add", true),
+        ("token-remove", true),
+    ];
+    assert_eq!(told, expected);
+    assert_eq!(acts[1]["outcome"], "PLUGIN_EXISTS");
+    assert_eq!(acts[4]["details"]["role"], "viewer");
+    let kept = String::from_utf8_lossy(&log.bytes()).into_owned();
+    let printed = token.split_whitespace().filter(|word| word.len() > 20);
+    assert!(!kept.contains("hunter2") && printed.into_iter().all(|word| !kept.contains(word)), "{kept}");
+    zipfs.ok(&["audit", "verify"]);
+}

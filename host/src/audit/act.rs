@@ -1,22 +1,33 @@
 //! Administrative acts: plugins added and removed, grants given and taken, tokens made and revoked.
 
-use serde_json::{Map, Value};
+use std::sync::Arc;
+
+use serde_json::Value;
 use uuid::Uuid;
 
 use super::line::Line;
-use super::log::Log;
+use super::log::{Log, Owed};
+use crate::config::Config;
 use crate::failure::Failure;
-use std::sync::Arc;
 
-/// Something that a person did to the installation, or tried to.
+/// Something that a person does to the installation.
 ///
 /// ```ignore
-/// Act::new("local", "cli", "plugin-add").about("plugin", name).about("digest", digest).write(&gate.audit, &result)?;
+/// let acting = Act::new("local", "cli", "token-remove").about("token", name).begin(&config)?;
+/// acting.end(tokens.remove(name))
 /// ```
 pub struct Act(Line);
 
+/// An act that has begun. If nobody says how it ended, it was broken off.
+pub struct Acting {
+    line: Line,
+    log: Arc<Log>,
+    ended: bool,
+    _owed: Owed,
+}
+
 impl Act {
-    /// Who did it, by which way, and what it is called.
+    /// Who does it, by which way, and what it is called.
     pub fn new(principal: &str, transport: &'static str, what: &str) -> Act {
         Act(Line {
             timestamp: jiff::Timestamp::now().to_string(),
@@ -29,22 +40,38 @@ impl Act {
         })
     }
 
-    /// What it was about. Never a secret: names, digests, hosts.
+    /// What it is about. Never a secret: names, digests, hosts.
     pub fn about(mut self, name: &str, value: impl Into<Value>) -> Act {
         self.0.details.insert(name.to_owned(), value.into());
         self
     }
 
-    /// Writes it down with what became of it. One that is not allowed to go unseen asks [`Log::admit`] before it begins.
-    pub fn write<T>(mut self, log: &Arc<Log>, result: &Result<T, Failure>) -> Result<(), Failure> {
-        self.0.outcome = match result {
+    /// Fails if the end could not be written down: what nobody can see is not done.
+    pub fn begin(self, config: &Config) -> Result<Acting, Failure> {
+        let log = Log::new(config.audit_directory(), config.settings.audit.clone());
+        let _owed = log.admit()?;
+        Ok(Acting { line: self.0, log, ended: false, _owed })
+    }
+}
+
+impl Acting {
+    /// Writes it down, with what became of it.
+    pub fn end<T>(mut self, result: Result<T, Failure>) -> Result<T, Failure> {
+        self.ended = true;
+        self.line.outcome = match &result {
             Ok(_) => "ok".into(),
             Err(failure) => failure.code.to_string(),
         };
-        log.add(&self.0)
+        self.log.add(&self.line)?;
+        result
     }
+}
 
-    pub fn details(&self) -> &Map<String, Value> {
-        &self.0.details
+impl Drop for Acting {
+    fn drop(&mut self) {
+        if !self.ended {
+            self.line.outcome = "ABANDONED".into();
+            let _ = self.log.add(&self.line);
+        }
     }
 }

@@ -17,7 +17,7 @@ mod log;
 mod reading;
 mod verify;
 
-pub use act::Act;
+pub use act::{Act, Acting};
 pub use head::Head;
 pub use line::{Line, Written, digest, hex};
 pub use log::{Log, Owed};

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use super::columns;
 use super::console::{Console, misused};
 use super::output::{print, print_json, shown};
+use crate::audit::Act;
 use crate::config::PrincipalLimits;
 use crate::failure::Failure;
 use crate::gate::scopes::Scopes;
@@ -81,9 +82,38 @@ pub struct Mint {
 pub fn run(console: &Console, command: &TokenCommand) -> Result<(), Failure> {
     console.config.data.secure()?;
     let tokens = Tokens::of(&console.config.data);
+    match act(command) {
+        Some(act) => {
+            let acting = act.begin(&console.config)?;
+            acting.end(carry_out(console, &tokens, command))
+        }
+        None => carry_out(console, &tokens, command),
+    }
+}
+
+/// What the audit log says of it.
+fn act(command: &TokenCommand) -> Option<Act> {
+    let act = |what| Act::new("local", "cli", what);
+    Some(match command {
+        TokenCommand::Add(added) => act("token-add")
+            .about("token", added.name.as_str())
+            .about("role", added.role.name())
+            .about("scopes", json!(added.scope))
+            .about("open_roots", json!(added.open_roots)),
+        TokenCommand::Remove { name } => act("token-remove").about("token", name.as_str()),
+        TokenCommand::Mint(minted) => act("token-mint")
+            .about("user", json!(minted.user))
+            .about("role", json!(minted.role.map(Role::name)))
+            .about("scopes", json!(minted.scope))
+            .about("expires", minted.expires.as_str()),
+        TokenCommand::List => return None,
+    })
+}
+
+fn carry_out(console: &Console, tokens: &Tokens, command: &TokenCommand) -> Result<(), Failure> {
     match command {
-        TokenCommand::Add(command) => add(console, &tokens, command),
-        TokenCommand::List => list(console, &tokens),
+        TokenCommand::Add(command) => add(console, tokens, command),
+        TokenCommand::List => list(console, tokens),
         TokenCommand::Remove { name } => {
             tokens.remove(name)?;
             console.confirm(&json!({"removed": name}), |_| format!("Removed {name}.\n"))

@@ -34,7 +34,7 @@ pub use watch::Grants;
 impl Gate {
     /// Calls a tool.
     pub async fn call(&self, call: Call) -> Result<Answer, Refusal> {
-        let entry = self.record(&call.principal, &call.origin, record::CALL, Some(&call.tool)).map_err(Refusal::plain)?;
+        let entry = self.record(&call.principal, &call.origin, record::CALL, &call.tool).map_err(Refusal::plain)?;
         let mut entry = entry.with_arguments(&call.arguments);
         let found = match self.find(&call.tool, call.only.as_deref(), &call.principal).await {
             Ok(found) => found,

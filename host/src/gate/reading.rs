@@ -141,7 +141,7 @@ impl Gate {
     where
         W: Future<Output = Result<T, Failure>>,
     {
-        let mut entry = self.record(&reader.principal, &reader.origin, method, None)?;
+        let mut entry = self.record(&reader.principal, &reader.origin, "read", method)?;
         entry.of_plugin(plugin);
         let read = async {
             let _turn = self.turns.take(&reader.principal)?;

@@ -29,7 +29,6 @@ pub struct Entry {
     log: Arc<Log>,
     observer: Arc<Observer>,
     line: Line,
-    method: &'static str,
     /// Whether there is a tool of that name.
     found: bool,
     trace: Option<Trace>,
@@ -42,8 +41,8 @@ pub struct Entry {
     _owed: Owed,
 }
 
-/// What calls a tool, whichever way it came.
-pub(super) const CALL: &str = "tools/call";
+/// The kind of a call of a tool.
+pub(super) const CALL: &str = "call";
 
 /// Names that a caller made up are cut: they are its text, and it may make it long.
 const MOST_NAME: usize = 128;
@@ -53,15 +52,8 @@ const MOST_PATH: usize = 256;
 
 impl Gate {
     /// Begins the record of a call. Fails if it could not be ended, before anything has happened.
-    pub(super) fn record(
-        &self,
-        principal: &Principal,
-        origin: &Origin,
-        method: &'static str,
-        tool: Option<&str>,
-    ) -> Result<Entry, Failure> {
+    pub(super) fn record(&self, principal: &Principal, origin: &Origin, kind: &'static str, what: &str) -> Result<Entry, Failure> {
         let _owed = self.audit.admit()?;
-        let (kind, what) = tool.map_or(("read", method), |tool| ("call", tool));
         let line = Line {
             timestamp: jiff::Timestamp::now().to_string(),
             kind,
@@ -78,7 +70,6 @@ impl Gate {
             log: self.audit.clone(),
             observer: self.observer.clone(),
             line,
-            method,
             found: false,
             trace: origin.trace,
             since: SystemTime::now(),
@@ -92,7 +83,7 @@ impl Gate {
 
     /// Writes down a call that was turned away before it came to the gate: its wire was wrong, or its caller unknown.
     pub fn record_refused(&self, principal: &Principal, origin: &Origin, tool: &str, failure: &Failure) -> Result<(), Failure> {
-        self.record(principal, origin, CALL, Some(tool))?.close(failure.class.name(), Some(&failure.code), None)
+        self.record(principal, origin, CALL, tool)?.close(failure.class.name(), Some(&failure.code), None)
     }
 }
 
@@ -217,7 +208,7 @@ impl Entry {
             micros = line.duration_us,
         );
         self.observer.ended(&Ended {
-            method: self.method,
+            method: if line.kind == CALL { "tools/call" } else { &line.tool_name },
             tool: self.found.then_some(&line.tool_name),
             plugin: line.plugin.as_deref(),
             session: line.session.as_deref(),

@@ -1,5 +1,6 @@
 //! `zipfs plugin`: what a plugin may do is decided here, by a person, and nowhere else.
 
+mod acts;
 mod add;
 mod bench;
 mod check;
@@ -48,6 +49,16 @@ pub enum PluginCommand {
 }
 
 pub async fn run(console: &Console, command: &PluginCommand) -> Result<(), Failure> {
+    match acts::of(command) {
+        Some(act) => {
+            let acting = act.begin(&console.config)?;
+            acting.end(carry_out(console, command).await)
+        }
+        None => carry_out(console, command).await,
+    }
+}
+
+async fn carry_out(console: &Console, command: &PluginCommand) -> Result<(), Failure> {
     match command {
         PluginCommand::Add(args) => add::run(console, args).await,
         PluginCommand::List => list::run(console).await,

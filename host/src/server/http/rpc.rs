@@ -108,6 +108,10 @@ async fn one(
     let Some(tool) = gate.tool_of_method(&method, only) else {
         let more = if is_of_mcp(&method) { "; MCP is spoken at /mcp" } else { "" };
         let why = format!("Method not found: {method}{more}");
+        let unknown = Failure::new(Class::NotFound, "UNKNOWN_TOOL", why.clone());
+        if let Err(failure) = gate.record_refused(principal, &Origin::new(Transport::JsonRpc), &method, &unknown) {
+            return id.map(|id| failed(&id, &failure));
+        }
         return id.and_then(|id| wrong(&id, METHOD_NOT_FOUND, why, StatusCode::NOT_FOUND));
     };
     let call = Call {
