@@ -38,6 +38,10 @@ bench *arguments:
     CARGO_ENCODED_RUSTFLAGS=-Ctarget-feature=+simd128 cargo build --package zipfs-guests --example noop --target wasm32-wasip2 --profile guest --target-dir target/guests
     cargo run --release --package zipfs-bench -- --noop target/guests/wasm32-wasip2/guest/examples/noop.wasm {{arguments}}
 
+# The same with the peers that have to be compiled first, and the results and their picture into the repository.
+bench-peers *arguments:
+    just bench --install --json tests/performance/results/results.json --plot tests/performance/results/results.svg {{arguments}}
+
 # Looks for inputs that break the zip driver: `just fuzz scan 600`; the others are `names` and `repack`. Needs nightly and cargo-fuzz.
 fuzz target="scan" seconds="300":
     mkdir -p components/archive-zip/fuzz/corpus/{{target}}

@@ -16,6 +16,12 @@ pub enum Set {
     Stored,
     /// The same large files, and a small one between them.
     Mixed,
+    /// Ten thousand source files, to be searched.
+    Tree,
+    /// As much text in ten files.
+    Long,
+    /// A file of 100 MB in which every byte is a character, so that it can be read in any ranges.
+    Ascii,
 }
 
 const SOURCE_FILES: usize = 22_000;
@@ -23,6 +29,9 @@ const SMALL_FILES: usize = 100_000;
 const SMALL_SIZE: usize = 1000;
 const LARGE_FILES: usize = 5;
 const LARGE_SIZE: usize = 100 << 20;
+const TREE_FILES: usize = 10_000;
+const LONG_FILES: usize = 10;
+const LONG_SIZE: usize = 20 << 20;
 
 impl Set {
     pub fn name(self) -> &'static str {
@@ -32,6 +41,9 @@ impl Set {
             Self::Text => "text",
             Self::Stored => "stored",
             Self::Mixed => "mixed",
+            Self::Tree => "tree",
+            Self::Long => "long",
+            Self::Ascii => "ascii",
         }
     }
 
@@ -39,7 +51,7 @@ impl Set {
     pub fn promised_share(self) -> f64 {
         match self {
             Self::Source | Self::Text => 0.7,
-            Self::Small | Self::Stored | Self::Mixed => 1.0,
+            Self::Small | Self::Stored | Self::Mixed | Self::Tree | Self::Long | Self::Ascii => 1.0,
         }
     }
 
@@ -63,9 +75,10 @@ impl Set {
     fn write(self, zip: &mut ZipWriter<impl Write + std::io::Seek>) -> Result<()> {
         let options = SimpleFileOptions::default();
         match self {
-            Self::Source => {
+            Self::Source | Self::Tree => {
                 let sources = find_sources()?;
-                for (number, (name, path)) in sources.iter().cycle().take(SOURCE_FILES).enumerate() {
+                let files = if self == Self::Source { SOURCE_FILES } else { TREE_FILES };
+                for (number, (name, path)) in sources.iter().cycle().take(files).enumerate() {
                     zip.start_file(format!("{}/{name}", number / sources.len()), options)?;
                     zip.write_all(&std::fs::read(path)?)?;
                 }
@@ -78,14 +91,21 @@ impl Set {
                     zip.write_all(&text[at..at + SMALL_SIZE])?;
                 }
             }
-            Self::Text => {
-                let text = read_text(LARGE_SIZE)?;
-                for number in 0..LARGE_FILES {
+            Self::Text | Self::Long => {
+                let (files, size) = if self == Self::Text { (LARGE_FILES, LARGE_SIZE) } else { (LONG_FILES, LONG_SIZE) };
+                let text = read_text(size)?;
+                for number in 0..files {
                     zip.start_file(format!("text-{number}.txt"), options)?;
-                    let (tail, head) = text.split_at(text.len() / LARGE_FILES * number);
+                    let (tail, head) = text.split_at(text.len() / files * number);
                     zip.write_all(head)?;
                     zip.write_all(tail)?;
                 }
+            }
+            Self::Ascii => {
+                let mut text = read_text(LARGE_SIZE)?;
+                text.iter_mut().filter(|byte| !byte.is_ascii()).for_each(|byte| *byte = b'?');
+                zip.start_file("text.txt", options)?;
+                zip.write_all(&text)?;
             }
             Self::Stored | Self::Mixed => {
                 let options = options.compression_method(zip::CompressionMethod::Stored);

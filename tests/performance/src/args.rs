@@ -10,8 +10,8 @@ use crate::measures;
 #[derive(Parser)]
 #[command(name = "zipfs-bench", version)]
 pub struct Args {
-    /// What to measure; everything if nothing is named
-    #[arg(value_parser = clap::builder::PossibleValuesParser::new(measures::ALL.iter().map(|measure| measure.name)))]
+    /// What to measure; everything if nothing is named, and `grep` stands for all that begin with it
+    #[arg(value_parser = clap::builder::PossibleValuesParser::new(names()))]
     pub measures: Vec<String>,
 
     /// Fewer rounds: seconds instead of a minute, and wider spreads
@@ -26,6 +26,18 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
 
+    /// First compile the peers that only exist as sources: takes minutes
+    #[arg(long)]
+    pub install: bool,
+
+    /// Draw the results into this file, as SVG
+    #[arg(long, value_name = "FILE")]
+    pub plot: Option<PathBuf>,
+
+    /// Measure nothing: draw what this JSON holds
+    #[arg(long, value_name = "FILE", requires = "plot")]
+    pub from: Option<PathBuf>,
+
     /// The zipfs to measure [default: the one beside this program, target/release/zipfs]
     #[arg(long, value_name = "PATH")]
     pub zipfs: Option<PathBuf>,
@@ -33,4 +45,12 @@ pub struct Args {
     /// A component with a tool `noop` that returns at once, for `call`
     #[arg(long, value_name = "PATH")]
     pub noop: Option<PathBuf>,
+}
+
+/// Every measurement, and every group of several.
+fn names() -> Vec<&'static str> {
+    let mut names: Vec<_> = measures::ALL.iter().flat_map(|measure| [measure.name, measure.group()]).collect();
+    names.sort_unstable();
+    names.dedup();
+    names
 }

@@ -24,6 +24,14 @@ pub struct Effort {
     pub unpack_rounds: usize,
     /// Rounds in which one changed file goes back into an archive.
     pub sync_rounds: usize,
+    /// Rounds in which workspaces are walked through or searched.
+    pub walk_rounds: usize,
+    /// Walks in the block that everybody has in each round.
+    pub walks: usize,
+    /// Rounds in which each operation is timed at each size.
+    pub growth_rounds: usize,
+    /// Sessions that are opened at the same time.
+    pub sessions: usize,
 }
 
 impl Effort {
@@ -40,6 +48,10 @@ impl Effort {
         floods_to_warm_up: 6,
         unpack_rounds: 5,
         sync_rounds: 9,
+        walk_rounds: 9,
+        walks: 3,
+        growth_rounds: 5,
+        sessions: 1000,
     };
 
     pub const QUICK: Self = Self {
@@ -55,5 +67,9 @@ impl Effort {
         floods_to_warm_up: 2,
         unpack_rounds: 3,
         sync_rounds: 5,
+        walk_rounds: 5,
+        walks: 1,
+        growth_rounds: 3,
+        sessions: 1000,
     };
 }

@@ -87,7 +87,8 @@ impl Series {
     }
 }
 
-fn spread_of(values: impl Iterator<Item = f64>) -> Spread {
+/// The middle and the ends.
+pub fn spread_of(values: impl Iterator<Item = f64>) -> Spread {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
     Spread {

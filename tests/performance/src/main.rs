@@ -8,14 +8,17 @@ mod figures;
 mod fixture;
 mod machine;
 mod measures;
+mod opened;
 mod packers;
 mod peers;
 mod pipe;
 mod places;
+mod plot;
 mod promise;
 mod results;
 mod rounds;
 mod table;
+mod timed;
 mod unpackers;
 mod watchdog;
 mod wire;
@@ -23,7 +26,7 @@ mod wire;
 use std::io::Write;
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::Parser;
 
 use args::Args;
@@ -39,8 +42,16 @@ fn main() -> Result<ExitCode> {
     if cfg!(debug_assertions) {
         bail!("figures of a debug build mean nothing; run `cargo run --release -p {}`", env!("CARGO_PKG_NAME"));
     }
+    if let (Some(results), Some(picture)) = (&args.from, &args.plot) {
+        let results = std::fs::read(results).with_context(|| format!("read {}", results.display()))?;
+        std::fs::write(picture, plot::draw(&serde_json::from_slice(&results)?))?;
+        return Ok(ExitCode::SUCCESS);
+    }
     let places = Places::find()?;
     places.build_siblings()?;
+    if args.install {
+        places.install_tools()?;
+    }
     let machine = Machine::look();
     let mut out = std::io::stdout().lock();
     table::write_machine(&mut out, &machine)?;
@@ -59,8 +70,11 @@ fn main() -> Result<ExitCode> {
         findings.push((measure, finding));
     }
     table::write_promises(&mut out, promises(&findings))?;
-    let file = args.json.unwrap_or_else(|| places.bench.join("results.json"));
-    results::write(&file, &machine, &field.absent, &findings)?;
+    let file = args.json.clone().unwrap_or_else(|| places.bench.join("results.json"));
+    let results = results::write(&file, &machine, &field.absent, &findings)?;
+    if let Some(picture) = &args.plot {
+        std::fs::write(picture, plot::draw(&results)).with_context(|| format!("write {}", picture.display()))?;
+    }
     writeln!(out, "\nwritten to {}", file.display())?;
 
     let is_kept = promises(&findings).all(|(_, promise)| !promise.fails_check());
@@ -69,7 +83,9 @@ fn main() -> Result<ExitCode> {
 
 fn wanted(args: &Args) -> impl Iterator<Item = &'static Measure> {
     let names = &args.measures;
-    measures::ALL.iter().filter(move |measure| names.is_empty() || names.iter().any(|name| name == measure.name))
+    measures::ALL
+        .iter()
+        .filter(move |measure| names.is_empty() || names.iter().any(|name| name == measure.name || name == measure.group()))
 }
 
 fn promises<'a>(findings: &'a [(&Measure, Finding)]) -> impl Iterator<Item = (&'a str, &'a promise::Promise)> {

@@ -29,6 +29,7 @@ pub struct Pipe {
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
     child: Arc<Watched>,
+    process: u32,
     dialect: Dialect,
     complaints: PathBuf,
     outgoing: Vec<u8>,
@@ -61,6 +62,7 @@ impl Pipe {
         Ok(Self {
             input,
             output: BufReader::with_capacity(PIPE_CAPACITY, output),
+            process: child.id(),
             child: Watched::new(child),
             dialect: launch.dialect,
             complaints: launch.complaints.clone(),
@@ -135,6 +137,14 @@ impl Pipe {
             }
         }
         Ok(start.elapsed())
+    }
+
+    /// What the server has in memory now.
+    pub fn resident_megabytes(&self) -> Result<f64> {
+        let text = std::fs::read_to_string(format!("/proc/{}/status", self.process)).context("the server's status")?;
+        let line = text.lines().find(|line| line.starts_with("VmRSS:")).context("the kernel does not say how much it has")?;
+        let kibibytes: f64 = line.split_whitespace().nth(1).context("no size")?.parse()?;
+        Ok(kibibytes * 1024.0 / 1e6)
     }
 
     fn send(&mut self, bytes: &[u8]) -> Result<()> {

@@ -11,11 +11,12 @@ use crate::measures::{Finding, Measure};
 use crate::peers::{Absent, Role};
 use crate::promise::Promise;
 
-pub fn write(path: &Path, machine: &Machine, absent: &[Absent], findings: &[(&Measure, Finding)]) -> Result<()> {
+pub fn write(path: &Path, machine: &Machine, absent: &[Absent], findings: &[(&Measure, Finding)]) -> Result<Value> {
     let measures: Vec<Value> = findings.iter().map(|(measure, finding)| render_finding(measure, finding)).collect();
     let results = json!({"machine": machine, "not_measured": absent, "measures": measures});
     let text = serde_json::to_string_pretty(&results)? + "\n";
-    std::fs::write(path, text).with_context(|| format!("write {}", path.display()))
+    std::fs::write(path, text).with_context(|| format!("write {}", path.display()))?;
+    Ok(results)
 }
 
 fn render_finding(measure: &Measure, finding: &Finding) -> Value {

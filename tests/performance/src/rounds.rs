@@ -3,7 +3,7 @@
 use anyhow::Result;
 
 use crate::figures::Series;
-use crate::peers::{Absent, Peer};
+use crate::peers::{Absent, Peer, Role};
 
 /// One peer in a measurement, with what its blocks need: an open pipe, or how to start one.
 pub struct Entrant<'a, T> {
@@ -11,24 +11,42 @@ pub struct Entrant<'a, T> {
     pub state: T,
 }
 
-/// Runs `rounds` rounds, and gives back what each entrant's blocks measured. The one who starts a round comes last in the next,
-/// so that nobody always follows the same neighbour. An entrant that fails is out, with its reason and without figures.
+/// Anybody who takes turns: a command that is run anew, a server, a loop in this program.
+pub struct Runner<T> {
+    pub name: String,
+    pub role: Role,
+    pub state: T,
+}
+
+/// As [`take_turns`], for peers.
 pub fn interleave<T>(
     entrants: Vec<Entrant<'_, T>>,
     rounds: usize,
     mut block: impl FnMut(&Peer, &mut T) -> Result<Vec<f64>>,
 ) -> (Vec<Series>, Vec<Absent>) {
-    let mut runs: Vec<(Entrant<'_, T>, Vec<Vec<f64>>)> = entrants.into_iter().map(|entrant| (entrant, Vec::new())).collect();
+    let runners =
+        entrants.into_iter().map(|entrant| Runner { name: entrant.peer.name.clone(), role: entrant.peer.role, state: entrant });
+    take_turns(runners.collect(), rounds, |entrant| block(entrant.peer, &mut entrant.state))
+}
+
+/// Runs `rounds` rounds, and gives back what each runner's blocks measured. The one who starts a round comes last in the next,
+/// so that nobody always follows the same neighbour. A runner that fails is out, with its reason and without figures.
+pub fn take_turns<T>(
+    runners: Vec<Runner<T>>,
+    rounds: usize,
+    mut block: impl FnMut(&mut T) -> Result<Vec<f64>>,
+) -> (Vec<Series>, Vec<Absent>) {
+    let mut runs: Vec<(Runner<T>, Vec<Vec<f64>>)> = runners.into_iter().map(|runner| (runner, Vec::new())).collect();
     let mut absent = Vec::new();
     for round in 0..rounds {
         let mut failed = Vec::new();
         for turn in 0..runs.len() {
             let place = (turn + round) % runs.len();
-            let (entrant, measured) = &mut runs[place];
-            match block(entrant.peer, &mut entrant.state) {
+            let (runner, measured) = &mut runs[place];
+            match block(&mut runner.state) {
                 Ok(samples) => measured.push(samples),
                 Err(error) => {
-                    absent.push(Absent { peer: entrant.peer.name.clone(), reason: format!("{error:#}") });
+                    absent.push(Absent { peer: runner.name.clone(), reason: format!("{error:#}") });
                     failed.push(place);
                 }
             }
@@ -38,7 +56,6 @@ pub fn interleave<T>(
             runs.remove(place);
         }
     }
-    let series =
-        runs.into_iter().map(|(entrant, rounds)| Series { peer: entrant.peer.name.clone(), role: entrant.peer.role, rounds });
+    let series = runs.into_iter().map(|(runner, rounds)| Series { peer: runner.name, role: runner.role, rounds });
     (series.collect(), absent)
 }

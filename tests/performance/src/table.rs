@@ -57,7 +57,9 @@ fn has_tail(finding: &Finding) -> bool {
 fn row(better: Better, series: &Series, floor: Option<&Series>, zipfs: Option<&Series>, has_tail: bool) -> Vec<String> {
     let median = series.spread(Figure::Median);
     let against_floor = floor.map(|floor| number(series.over(floor, Figure::Median).median));
-    let of_zipfs = |figure| zipfs.filter(|zipfs| zipfs.role != series.role).map(|zipfs| with_range(zipfs.over(series, figure)));
+    // What is a part of zipfs itself is no peer of it.
+    let is_peer = !matches!(series.role, Role::Zipfs | Role::ZipfsCall);
+    let of_zipfs = |figure| zipfs.filter(|_| is_peer).map(|zipfs| with_range(zipfs.over(series, figure)));
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "–".to_owned());
     let mut cells = vec![
         series.peer.clone(),

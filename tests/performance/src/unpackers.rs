@@ -21,13 +21,13 @@ pub fn find(field: &Field) -> (Vec<Unpacker>, Vec<Absent>) {
     let others = [
         (Role::Unzip, "unzip", "install Info-ZIP's unzip"),
         (Role::Unpacker, "7z", "install 7-Zip"),
-        (Role::Unpacker, "ripunzip", "run `cargo install ripunzip --root target/bench/tools`"),
+        (Role::Unpacker, "bsdtar", "install libarchive's tools"),
+        (Role::Unpacker, "python3", "install Python"),
+        (Role::Unpacker, "ripunzip", "run with --install, which builds it for some minutes"),
     ];
     unpackers.push(Unpacker { name: "zipfs".to_owned(), role: Role::Zipfs, program: field.program.clone() });
     for (role, name, advice) in others {
-        let tools = field.bench.join("tools/bin");
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        match std::env::split_paths(&path).chain([tools]).map(|dir| dir.join(name)).find(|program| program.is_file()) {
+        match field.tool(name) {
             Some(program) => unpackers.push(Unpacker { name: name.to_owned(), role, program }),
             None => absent.push(Absent { peer: name.to_owned(), reason: format!("not found; {advice}") }),
         }
@@ -54,6 +54,8 @@ impl Unpacker {
                 [words(&["call", "zipfs_open", "--arg"]), vec![joined("path=", archive)]].concat()
             }
             "unzip" => [words(&["-q"]), vec![archive.into()], words(&["-d"]), vec![target.into()]].concat(),
+            "bsdtar" => [words(&["-x", "-f"]), vec![archive.into()], words(&["-C"]), vec![target.into()]].concat(),
+            "python3" => [words(&["-m", "zipfile", "-e"]), vec![archive.into(), target.into()]].concat(),
             "7z" => [words(&["x", "-bd", "-y"]), vec![joined("-o", target), archive.into()]].concat(),
             _ => [words(&["unzip-file"]), vec![archive.into()], words(&["-d"]), vec![target.into()]].concat(),
         };

@@ -4,7 +4,8 @@
 //! difference between it and zipfs is what those cost.
 #![forbid(unsafe_code)]
 
-use std::path::PathBuf;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use rmcp::model::{
@@ -57,11 +58,12 @@ impl Native {
         let Some(path) = arguments.get("path").and_then(Value::as_str) else {
             return CallToolResult::error(vec![ContentBlock::text("`path` is missing")]);
         };
-        match std::fs::read_to_string(self.directory.join(path)) {
+        let number = |name: &str| arguments.get(name).and_then(Value::as_u64);
+        match read_range(&self.directory.join(path), number("offset").unwrap_or(0), number("limit")) {
             // The keys of `zipfs_read`, so that both servers write answers of the same size.
-            Ok(text) => CallToolResult::structured(json!({
+            Ok((text, whole)) => CallToolResult::structured(json!({
                 "size_bytes": text.len(),
-                "total_size_bytes": text.len(),
+                "total_size_bytes": whole,
                 "encoding": "utf-8",
                 "eof": true,
                 "content": text,
@@ -69,6 +71,16 @@ impl Native {
             Err(error) => CallToolResult::error(vec![ContentBlock::text(format!("{path}: {error}"))]),
         }
     }
+}
+
+/// The text of a range, and the size of the file. The ranges that are measured are ASCII, so none ends inside a character.
+fn read_range(path: &Path, offset: u64, limit: Option<u64>) -> std::io::Result<(String, u64)> {
+    let file = std::fs::File::open(path)?;
+    let whole = file.metadata()?.len();
+    let mut bytes = vec![0; limit.unwrap_or(u64::MAX).min(whole.saturating_sub(offset)) as usize];
+    file.read_exact_at(&mut bytes, offset)?;
+    let text = String::from_utf8(bytes).map_err(|error| std::io::Error::new(std::io::ErrorKind::InvalidData, error))?;
+    Ok((text, whole))
 }
 
 fn describe_tools() -> Vec<Tool> {

@@ -2,16 +2,20 @@
 
 mod echo;
 mod native;
+pub mod rust_filesystem;
 mod typescript;
 mod zipfs;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use anyhow::Result;
 use serde::Serialize;
 
+use crate::archives::Set;
 use crate::fixture::Fixture;
+use crate::opened::Opened;
 use crate::pipe::Launch;
 use crate::places::Places;
 use crate::wire::Request;
@@ -39,6 +43,14 @@ pub enum Role {
     SevenZipUpdate,
     /// Everything compressed anew, as programs do that do not know what changed.
     Recompress,
+    /// A call of a tool of zipfs, where its command is what is compared.
+    ZipfsCall,
+    /// ripgrep on one thread.
+    RipgrepOneThread,
+    /// Another program that searches.
+    Searcher,
+    /// Another host of WebAssembly, or another server for files.
+    OtherServer,
 }
 
 impl Role {
@@ -55,6 +67,10 @@ impl Role {
             Self::ZipUpdate => "zip-u",
             Self::SevenZipUpdate => "7z-u",
             Self::Recompress => "recompress",
+            Self::ZipfsCall => "zipfs-call",
+            Self::RipgrepOneThread => "rg-j1",
+            Self::Searcher => "searcher",
+            Self::OtherServer => "other-server",
         }
     }
 }
@@ -85,8 +101,23 @@ pub struct Field {
     pub bench: PathBuf,
     /// Where they are unpacked, on the same disk. Gone at the end.
     pub scratch: tempfile::TempDir,
+    /// The program that calls tools in its own process, or why there is none.
+    pub inside: Result<PathBuf, String>,
+    /// `target/release`, where the programs of this crate are.
+    places: Places,
     numbers: Cell<u32>,
+    searched: RefCell<Vec<(Set, Rc<Opened>)>>,
 }
+
+/// Hosts of WebAssembly that run tools as we do, and could not be run beside us so far. Nothing is known of how they compare.
+const OUT_OF_REACH: [(&str, &str); 3] = [
+    ("ACT", "its host is on a registry, the interface that its components are built against is not"),
+    (
+        "hyper-mcp",
+        "its build is that of a runtime and a cloud library, and its plugins are for a target that this project does not use",
+    ),
+    ("Wassette", "it is on no package registry"),
+];
 
 /// The zipfs that is measured.
 pub struct Subject<'a> {
@@ -103,7 +134,10 @@ impl Field {
             program: subject.program.clone(),
             bench: places.bench.clone(),
             scratch: tempfile::Builder::new().prefix("unpacked-").tempdir_in(&places.bench)?,
+            inside: places.build_inside().map_err(|error| format!("{error:#}")),
+            places: places.clone(),
             numbers: Cell::new(0),
+            searched: RefCell::default(),
         };
         field.admit("pipe echo", echo::find(fixture, places));
         field.admit("native rmcp", native::find(fixture, places));
@@ -116,7 +150,31 @@ impl Field {
             };
             field.admit(runtime.label(), peer);
         }
+        field.admit("rust-mcp-filesystem", rust_filesystem::find(fixture, places));
+        for (peer, reason) in OUT_OF_REACH {
+            field.absent.push(Absent { peer: peer.to_owned(), reason: reason.to_owned() });
+        }
         Ok(field)
+    }
+
+    /// A program that was installed for comparison.
+    pub fn tool(&self, name: &str) -> Option<PathBuf> {
+        self.places.tool(name)
+    }
+
+    /// A program of this crate.
+    pub fn sibling(&self, name: &str) -> Result<PathBuf> {
+        self.places.sibling(name)
+    }
+
+    /// The set, opened when it is first asked for: several measurements search the same one.
+    pub fn opened_for_searching(&self, set: Set, open: impl FnOnce() -> Result<Opened>) -> Result<Rc<Opened>> {
+        if let Some((_, opened)) = self.searched.borrow().iter().find(|(known, _)| *known == set) {
+            return Ok(opened.clone());
+        }
+        let opened = Rc::new(open()?);
+        self.searched.borrow_mut().push((set, opened.clone()));
+        Ok(opened)
     }
 
     /// A number that was not given before.
