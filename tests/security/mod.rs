@@ -3,6 +3,12 @@
 mod admission;
 mod archives;
 mod audit;
+mod directories;
+mod endpoints;
+mod grants;
 mod hostile;
+mod http;
 mod paths;
+mod secrets;
+mod tls;
 mod typed;

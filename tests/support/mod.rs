@@ -2,20 +2,28 @@
 
 mod archive;
 mod audit;
+mod certificate;
 mod cli;
+mod grpc;
 mod guests;
+mod plugin;
 mod process;
 mod programs;
 mod raw_zip;
 mod server;
 mod terminal;
+mod web;
 
 pub use archive::{Archive, zip};
 pub use audit::Audited;
+pub use certificate::{Certificate, self_signed};
 pub use cli::Zipfs;
+pub use grpc::Grpc;
 pub use guests::{component, guest};
+pub use plugin::Plugin;
 pub use process::Process;
 pub use programs::{have, python, run, skipped};
 pub use raw_zip::{Part, RawEntry, field, raw_entries, raw_zip};
 pub use server::{Reply, Server, Session};
 pub use terminal::Terminal;
+pub use web::{Web, reply};

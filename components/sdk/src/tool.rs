@@ -114,7 +114,8 @@ impl Tool {
         self
     }
 
-    /// The tool uses a capability of the host, by the name of its interface: `files`, `sessions`.
+    /// The tool uses a capability of the host: `files`, `sessions`, `http`, `directory`, `environment`, `secret`, `endpoint`. It has
+    /// to be asked for in `plugin.toml` too, and granted.
     pub fn uses(mut self, capability: &'static str) -> Tool {
         self.access.capabilities.push(capability);
         self

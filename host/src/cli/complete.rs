@@ -82,7 +82,7 @@ async fn propose(line: &Line<'_>) -> Option<Vec<Proposal>> {
             paths(Some(session), line.current).await
         }
         ("call" | "tools", []) => tools().await,
-        ("plugin remove", []) => plugins().await,
+        ("plugin remove" | "plugin grant" | "plugin revoke", []) => plugins().await,
         ("" | "help", []) => subcommands(line.root),
         ("plugin" | "audit", []) => subcommands(line.command),
         ("completion", []) => line.command.get_positionals().next().map(choices).unwrap_or_default(),

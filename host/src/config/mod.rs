@@ -4,6 +4,7 @@
 
 mod auditing;
 mod auth;
+mod egress;
 mod http;
 mod paths;
 mod policy;
@@ -14,6 +15,7 @@ mod telemetry;
 
 pub use auditing::{Audit, Flush, OnFailure, Paths};
 pub use auth::{Auth, Issuer};
+pub use egress::EgressLimits;
 pub use http::{Http, PrincipalLimits};
 pub use paths::{DataDir, WRITABLE_BY_OTHERS, check_private};
 pub use policy::{Policy, Rule};

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::auditing::Audit;
 use super::auth::Auth;
+use super::egress::EgressLimits;
 use super::http::Http;
 use super::policy::Policy;
 use super::sources::{Source, Sources};
@@ -21,6 +22,7 @@ pub struct Settings {
     pub security: Security,
     pub defaults: Defaults,
     pub calls: CallLimits,
+    pub egress: EgressLimits,
     pub tool_names: ToolNames,
     pub durability: Durability,
     /// Who may use which tool, over what the tools declare.
@@ -119,6 +121,11 @@ pub struct CallLimits {
     pub output_bytes: u64,
     /// The answer of a call, all parts together.
     pub result_bytes: u64,
+    /// What a call may add to each directory that its plugin was granted for writing. Sessions have a quota of their own.
+    /// Test: `security::directories::what_is_written_has_an_end`.
+    pub directory_bytes: u64,
+    /// The same in files and directories.
+    pub directory_files: u64,
     /// Calls that run at the same time; more wait their turn.
     pub concurrent: u32,
     /// Check results against the tool's output schema, not only arguments against the input schema.
@@ -136,6 +143,8 @@ impl Default for CallLimits {
             handles: 256,
             output_bytes: 1 << 20,
             result_bytes: 16 << 20,
+            directory_bytes: 1 << 30,
+            directory_files: 10_000,
             concurrent: 32,
             validate_results: cfg!(debug_assertions),
         }
@@ -222,6 +231,7 @@ impl Settings {
         at_least("calls.handles", calls.handles.into(), 16)?;
         at_least("calls.result_bytes", calls.result_bytes, 1 << 10)?;
         at_least("calls.concurrent", calls.concurrent.into(), 1)?;
+        self.egress.check()?;
         at_least("security.max_compression_ratio", self.security.max_compression_ratio, 1)?;
         // Two lines at least.
         at_least("audit.max_file_bytes", self.audit.max_file_bytes, 16 << 10)?;

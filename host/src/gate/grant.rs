@@ -19,6 +19,7 @@ use crate::sandbox::guest::{CallContext, Changes, Mount};
 use crate::sandbox::limits::Limits;
 use crate::sandbox::parallel::Crew;
 use crate::sandbox::run::cancelled;
+use crate::sandbox::uses::Uses;
 use crate::workspace::lock::Mode;
 use crate::workspace::owner::Share;
 use crate::workspace::quota::Allowance;
@@ -36,6 +37,8 @@ impl Gate {
         cancel: &'a CancellationToken,
     ) -> Result<Visit<'a>, Failure> {
         let access = &found.tool().access;
+        let uses = Arc::new(Uses::default());
+        let equipment = self.equip(found, &agreed, access.is_read_only(), &uses)?;
         let Agreed { capabilities, grants } = agreed;
         let level = access.workspace.min(found.plugin.manifest.workspace.access);
         let workspace = match level {
@@ -69,6 +72,8 @@ impl Gate {
         });
         let context = CallContext {
             mount,
+            equipment,
+            uses,
             capabilities,
             read_only: access.is_read_only(),
             owner,

@@ -6,6 +6,7 @@ mod arguments;
 mod authorise;
 mod calls;
 mod effects;
+mod equip;
 mod grant;
 mod named;
 mod open;

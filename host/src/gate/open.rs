@@ -20,6 +20,7 @@ use crate::plugins::store::{Cache, Store};
 use crate::plugins::{Found, Registry};
 use crate::sandbox::archives::SessionHost;
 use crate::sandbox::driver::Driver;
+use crate::sandbox::egress::Network;
 use crate::sandbox::guest::Change;
 use crate::sandbox::witness::Witness;
 use crate::sandbox::{Sandbox, Shape};
@@ -41,6 +42,8 @@ pub struct Gate {
     pub changes: broadcast::Sender<(Arc<str>, Change)>,
     pub grants: Grants,
     pub secrets: Secrets,
+    /// What plugins that were granted it ask the network through.
+    pub(super) network: Arc<Network>,
     registry: RwLock<Arc<Registry>>,
     pub(super) sessions: Arc<SessionHost>,
     pub(super) turns: Arc<Turns>,
@@ -59,6 +62,7 @@ impl Gate {
             .map_err(|error| Failure::internal(format!("The sandbox cannot be made: {error:#}.")))?;
         let sandbox = Arc::new(sandbox);
         let (store, cache) = (Store::new(&config.data), Cache::new(&config.data));
+        let network = Arc::new(Network::new(config.settings.egress.clone()));
         let (grants, secrets) = (Grants::new(GrantFile::new(&config.data), store.clone()), Secrets::new(&config.data));
         let registry = Registry::load(&sandbox, &store, &cache, None).await?;
         let settings = Arc::new(config.settings.clone());
@@ -75,6 +79,7 @@ impl Gate {
             changes,
             grants,
             secrets,
+            network,
             registry: RwLock::new(Arc::new(registry)),
             sessions,
             turns: Arc::default(),

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
 use super::answer::{Answer, Outcome};
@@ -23,6 +23,7 @@ use crate::plugins::Found;
 use crate::sandbox::bindings::types::{Content, ResourceBody};
 use crate::sandbox::exports::Visit;
 use crate::sandbox::timings::Timings;
+use crate::sandbox::uses::Uses;
 
 /// A call that has begun.
 pub struct Entry {
@@ -36,6 +37,8 @@ pub struct Entry {
     began: Instant,
     timings: Arc<Timings>,
     before: Option<Before>,
+    /// What the call did with what it was granted.
+    uses: Arc<Uses>,
     ended: bool,
     /// Held until the line is written.
     _owed: Owed,
@@ -76,6 +79,7 @@ impl Gate {
             began: Instant::now(),
             timings: Arc::default(),
             before: None,
+            uses: Arc::default(),
             ended: false,
             _owed,
         })
@@ -114,6 +118,7 @@ impl Entry {
     /// The call is about to run.
     pub fn watch(&mut self, visit: &Visit<'_>) {
         self.timings = visit.context.timings.clone();
+        self.uses = visit.context.uses.clone();
         self.line.session = visit.context.workspace.as_ref().map(|workspace| workspace.metadata.id.clone());
         if let Some(mount) = visit.context.mount.as_ref().filter(|mount| mount.allowance.is_some()) {
             self.before = Before::look(&mount.dir, &self.line.paths);
@@ -190,6 +195,10 @@ impl Entry {
             Paths::Hashed => digest(path.as_bytes()),
         };
         self.line.effects = self.before.take().map(|before| before.changes(shown)).unwrap_or_default();
+        let used = self.uses.all().into_iter().take(effects::MOST);
+        let used =
+            used.map(|one| json!({"capability": one.capability.name(), "what": cut(&one.what, MOST_PATH), "refused": one.refused}));
+        self.line.effects.extend(used);
         for path in &mut self.line.paths {
             *path = shown(path);
         }

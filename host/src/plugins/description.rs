@@ -88,9 +88,11 @@ impl Role {
 
 impl Access {
     /// Whether nothing can change through the tool. It cannot be a false claim, since it is what is enforced: such a tool gets its
-    /// workspace mounted read-only, and is refused whatever opens, syncs or closes sessions.
+    /// workspace and directories mounted read-only, sends no request that changes anything, and is refused whatever opens, syncs or
+    /// closes sessions. What is said to an endpoint nobody can judge, so a tool that uses one does not count.
     pub fn is_read_only(&self) -> bool {
-        self.workspace != WorkspaceAccess::Write && !self.destructive && self.role == Role::Viewer
+        let opaque = self.capabilities.contains(&Capability::Endpoint);
+        self.workspace != WorkspaceAccess::Write && !self.destructive && self.role == Role::Viewer && !opaque
     }
 
     /// Whether something that was there before can be gone afterwards. Whoever may write may overwrite and delete.

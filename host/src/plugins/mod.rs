@@ -9,6 +9,7 @@ pub mod describe;
 pub mod description;
 pub mod grants;
 pub mod manifest;
+pub mod places;
 pub mod plugin;
 pub mod registry;
 pub mod secrets;

@@ -8,11 +8,13 @@ pub mod plugin {
         imports: {
             "zipfs:plugin/sessions": async | trappable,
             "zipfs:plugin/parallel": async | trappable,
+            "zipfs:plugin/endpoints": async | trappable,
             default: trappable,
         },
         exports: { default: async },
         with: {
             "zipfs:plugin/files.replacement": crate::sandbox::imports::files::Replacement,
+            "zipfs:plugin/endpoints.connection": crate::sandbox::imports::endpoints::Connection,
         },
     });
 }

@@ -15,6 +15,7 @@ use wasmtime::{CustomCodeMemory, Result};
 use super::bindings::{archive, completions, parts, plugin, prompts, resources};
 use super::engine::Sandbox;
 use super::guest::Guest;
+use super::imports;
 use super::imports::sockets;
 use super::typed::Typed;
 use crate::failure::{Class, Failure};
@@ -114,11 +115,19 @@ impl Sandbox {
     /// What the component is linked with. Sockets are never given, but the runtimes of some languages import them whether they are
     /// used or not; for a plugin that was admitted in spite of that, each function there ends the call.
     fn linker_for(&self, component: &Component) -> Result<Cow<'_, Linker<Guest>>> {
-        if !sockets::are_imported(&self.engine, component) {
+        let http = component.component_type().imports(&self.engine).any(|(name, _)| name.starts_with("wasi:http/"));
+        let sockets = sockets::are_imported(&self.engine, component);
+        if !sockets && !http {
             return Ok(Cow::Borrowed(&self.linker));
         }
         let mut linker = self.linker.clone();
-        sockets::stub(&mut linker, &self.engine, component)?;
+        if http {
+            // Only here: who does not import it does not pay for it, and could not get at it by any mistake of ours.
+            imports::http::add_to_linker(&mut linker)?;
+        }
+        if sockets {
+            sockets::stub(&mut linker, &self.engine, component)?;
+        }
         Ok(Cow::Owned(linker))
     }
 

@@ -42,26 +42,34 @@ impl Guarded<'_> {
         self.0.filesystem()
     }
 
-    fn allowance(&self) -> Option<Arc<Mutex<Allowance>>> {
-        self.0.call.mount.as_ref()?.allowance.clone()
+    /// Which granted directory a handle is in; `None` for the workspace.
+    fn place(&self, fd: &File) -> Option<usize> {
+        self.0.places.get(&fd.rep()).copied()
+    }
+
+    fn allowance(&self, place: Option<usize>) -> Option<Arc<Mutex<Allowance>>> {
+        match place {
+            Some(index) => self.0.call.equipment.directories.get(index)?.allowance.clone(),
+            None => self.0.call.mount.as_ref()?.allowance.clone(),
+        }
     }
 
     /// Charges, if there is a quota. Without one the directory is read-only, and wasmtime refuses the operation itself.
-    fn charge(&self, needed: Usage) -> FsResult<()> {
-        match self.allowance() {
+    fn charge(&self, place: Option<usize>, needed: Usage) -> FsResult<()> {
+        match self.allowance(place) {
             Some(allowance) => charge(&allowance, needed).map_err(|_| ErrorCode::Quota.into()),
             None => Ok(()),
         }
     }
 
-    fn refund(&self, unused: Usage) {
-        if let Some(allowance) = self.allowance() {
+    fn refund(&self, place: Option<usize>, unused: Usage) {
+        if let Some(allowance) = self.allowance(place) {
             allowance.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).refund(unused);
         }
     }
 
-    fn freed(&self, freed: Usage) {
-        if let Some(allowance) = self.allowance() {
+    fn freed(&self, place: Option<usize>, freed: Usage) {
+        if let Some(allowance) = self.allowance(place) {
             allowance.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).free(freed);
         }
     }
@@ -103,7 +111,7 @@ impl Guarded<'_> {
         stream: Resource<DynOutputStream>,
         position: Option<u64>,
     ) -> FsResult<Resource<DynOutputStream>> {
-        let Some(allowance) = self.allowance() else { return Ok(stream) };
+        let Some(allowance) = self.allowance(self.place(fd)) else { return Ok(stream) };
         let file = self.open_file(fd)?;
         let inner = self.0.table.delete(stream)?;
         let metered: DynOutputStream = Box::new(Metered::new(inner, file, position, allowance));
@@ -112,17 +120,28 @@ impl Guarded<'_> {
 }
 
 impl preopens::Host for Guarded<'_> {
-    /// The directory is given as a handle; no path of the host is ever looked up for a guest.
+    /// Directories are given as handles; no path of the host is ever looked up for a guest.
     fn get_directories(&mut self) -> Result<Vec<(File, String)>> {
-        let Some(mount) = &self.0.call.mount else { return Ok(Vec::new()) };
-        let (perms, mode) = match mount.allowance {
-            Some(_) => (FsPerms::ReadWrite, OpenMode::READ | OpenMode::WRITE),
-            None => (FsPerms::ReadOnly, OpenMode::READ),
-        };
-        let handle = mount.dir.try_clone()?.into_std_file();
-        let dir = Descriptor::Dir(Dir::new(handle, perms, mode, true));
-        Ok(vec![(self.0.table.push(dir)?, MOUNT_POINT.to_owned())])
+        let mut given = Vec::new();
+        if let Some(mount) = &self.0.call.mount {
+            let dir = preopen(&mount.dir, mount.allowance.is_some())?;
+            given.push((self.0.table.push(dir)?, MOUNT_POINT.to_owned()));
+        }
+        for (index, directory) in self.0.call.equipment.directories.iter().enumerate() {
+            let handle = self.0.table.push(preopen(&directory.dir, directory.allowance.is_some())?)?;
+            self.0.places.insert(handle.rep(), index);
+            given.push((handle, directory.guest_path.clone()));
+        }
+        Ok(given)
     }
+}
+
+fn preopen(dir: &cap_std::fs::Dir, writable: bool) -> Result<Descriptor> {
+    let (perms, mode) = match writable {
+        true => (FsPerms::ReadWrite, OpenMode::READ | OpenMode::WRITE),
+        false => (FsPerms::ReadOnly, OpenMode::READ),
+    };
+    Ok(Descriptor::Dir(Dir::new(dir.try_clone()?.into_std_file(), perms, mode, true)))
 }
 
 impl Host for Guarded<'_> {
@@ -167,16 +186,20 @@ impl HostDescriptor for Guarded<'_> {
                 Err(error) => return Err(error),
             }
         }
-        self.charge(created)?;
+        let place = self.place(&fd);
+        self.charge(place, created)?;
         match self.wasi().open_at(fd, path_flags, path, open_flags, flags).await {
             Ok(file) => {
                 if open_flags.contains(OpenFlags::TRUNCATE) {
-                    self.refund(Usage { bytes: cut, files: 0 });
+                    self.refund(place, Usage { bytes: cut, files: 0 });
+                }
+                if let Some(place) = place {
+                    self.0.places.insert(file.rep(), place);
                 }
                 Ok(file)
             }
             Err(error) => {
-                self.refund(created);
+                self.refund(place, created);
                 Err(error)
             }
         }
@@ -185,7 +208,7 @@ impl HostDescriptor for Guarded<'_> {
     async fn write(&mut self, fd: File, buffer: Vec<u8>, offset: Filesize) -> FsResult<Filesize> {
         let end = offset.saturating_add(buffer.len() as u64);
         let growth = end.saturating_sub(self.length(&fd)?);
-        self.charge(Usage { bytes: growth, files: 0 })?;
+        self.charge(self.place(&fd), Usage { bytes: growth, files: 0 })?;
         self.wasi().write(fd, buffer, offset).await
     }
 
@@ -202,39 +225,41 @@ impl HostDescriptor for Guarded<'_> {
     async fn set_size(&mut self, fd: File, size: Filesize) -> FsResult<()> {
         let file = self.open_file(&fd)?;
         let before = file.metadata()?;
-        self.charge(Usage { bytes: size.saturating_sub(before.len()), files: 0 })?;
+        let place = self.place(&fd);
+        self.charge(place, Usage { bytes: size.saturating_sub(before.len()), files: 0 })?;
         self.wasi().set_size(fd, size).await?;
         // What a deleted file weighed was credited with its deletion.
         if before.nlink() > 0 {
-            self.refund(Usage { bytes: before.len().saturating_sub(size), files: 0 });
+            self.refund(place, Usage { bytes: before.len().saturating_sub(size), files: 0 });
         }
         Ok(())
     }
 
     async fn create_directory_at(&mut self, fd: File, path: String) -> FsResult<()> {
         self.note(true);
-        let one = Usage { bytes: 0, files: 1 };
-        self.charge(one)?;
+        let (one, place) = (Usage { bytes: 0, files: 1 }, self.place(&fd));
+        self.charge(place, one)?;
         let made = self.wasi().create_directory_at(fd, path).await;
         if made.is_err() {
-            self.refund(one);
+            self.refund(place, one);
         }
         made
     }
 
     async fn unlink_file_at(&mut self, fd: File, path: String) -> FsResult<()> {
         self.note(true);
-        let before = self.look(&fd, &path).await;
+        let (before, place) = (self.look(&fd, &path).await, self.place(&fd));
         self.wasi().unlink_file_at(fd, path).await?;
         let bytes = before.filter(|stat| stat.type_ == DescriptorType::RegularFile).map_or(0, |stat| stat.size);
-        self.freed(Usage { bytes, files: 1 });
+        self.freed(place, Usage { bytes, files: 1 });
         Ok(())
     }
 
     async fn remove_directory_at(&mut self, fd: File, path: String) -> FsResult<()> {
         self.note(true);
+        let place = self.place(&fd);
         self.wasi().remove_directory_at(fd, path).await?;
-        self.freed(Usage { bytes: 0, files: 1 });
+        self.freed(place, Usage { bytes: 0, files: 1 });
         Ok(())
     }
 
@@ -242,6 +267,10 @@ impl HostDescriptor for Guarded<'_> {
     /// of the session's files finds what was really freed.
     async fn rename_at(&mut self, fd: File, old_path: String, new_fd: File, new_path: String) -> FsResult<()> {
         self.note(true);
+        // From one to another would carry what is in one quota, and under one grant, into the other.
+        if self.place(&fd) != self.place(&new_fd) {
+            return Err(ErrorCode::CrossDevice.into());
+        }
         // The same link means another place elsewhere, perhaps one outside.
         if self.look(&fd, &old_path).await.is_some_and(|stat| stat.type_ == DescriptorType::SymbolicLink) {
             return Err(ErrorCode::NotPermitted.into());
@@ -335,6 +364,10 @@ impl HostDescriptor for Guarded<'_> {
     }
 
     fn drop(&mut self, fd: File) -> Result<()> {
+        // The number is given to another handle next.
+        if !self.0.places.is_empty() {
+            self.0.places.remove(&fd.rep());
+        }
         HostDescriptor::drop(&mut self.wasi(), fd)
     }
 }

@@ -1,5 +1,6 @@
 //! What one instance holds: the state behind every import it can call.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -11,9 +12,14 @@ use wasmtime_wasi::p2::pipe::MemoryOutputPipe;
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
 use super::capability::Capability;
+use super::egress::Egress;
+use super::imports::endpoints::Endpoints;
+use super::imports::http::HttpState;
+use super::imports::secrets::NamedSecret;
 use super::limits::{Limits, Meter};
 use super::parallel::Crew;
 use super::timings::Timings;
+use super::uses::Uses;
 use super::witness::{Reach, Witness};
 use crate::sandbox::archives::SessionHost;
 use crate::sandbox::imports::progress::Reported;
@@ -40,10 +46,34 @@ impl Mount {
     }
 }
 
+/// A directory of the host that a person granted, besides the workspace.
+pub struct Directory {
+    pub dir: Dir,
+    /// Where the guest finds it.
+    pub guest_path: String,
+    /// What may be written; `None` mounts it read-only.
+    pub allowance: Option<Arc<Mutex<Allowance>>>,
+}
+
+/// What a call was granted besides its workspace, ready for use.
+#[derive(Default)]
+pub struct Equipment {
+    pub directories: Vec<Directory>,
+    pub environment: Vec<(String, String)>,
+    pub secrets: Vec<NamedSecret>,
+    pub egress: Option<Arc<Egress>>,
+    pub endpoints: Option<Arc<Endpoints>>,
+    /// Kinds and names, for guests that ask.
+    pub given: Vec<(&'static str, String)>,
+}
+
 /// What a call brings along: who listens, and what it was given.
 #[derive(Default)]
 pub struct CallContext {
     pub mount: Option<Mount>,
+    pub equipment: Equipment,
+    /// What it used of that, and what it was refused.
+    pub uses: Arc<Uses>,
     pub capabilities: Vec<Capability>,
     /// Whether the tool counts as one that changes nothing, and is held to it.
     pub read_only: bool,
@@ -134,6 +164,9 @@ pub struct Guest {
     pub log_left: usize,
     pub reported: Reported,
     pub announced: Vec<Change>,
+    /// Which of the granted directories an open file or directory is in. Empty for guests that have none.
+    pub places: HashMap<u32, usize>,
+    pub http: HttpState,
     /// What the archive of the call's session holds, once it was asked for.
     pub originals: Option<Originals>,
 }
@@ -145,6 +178,7 @@ impl Guest {
         // File calls run on the calling thread: handing each to another costs ten times the call.
         builder.allow_blocking_current_thread(true);
         builder.stdout(output.clone()).stderr(output.clone());
+        builder.envs(&call.equipment.environment);
         // A guest could ask for gigabytes in one call. Test: `security::hostile::random_huge`.
         builder.max_random_size(64 << 10);
         let mut table = ResourceTable::new();
@@ -157,6 +191,8 @@ impl Guest {
             output,
             limits: limits.clone(),
             began: Instant::now(),
+            places: HashMap::new(),
+            http: HttpState::new(call.equipment.egress.clone(), call.uses.clone(), call.witness.clone()),
             call,
             reported: Reported::default(),
             announced: Vec::new(),

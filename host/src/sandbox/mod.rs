@@ -21,6 +21,7 @@ pub mod parallel;
 pub mod run;
 pub mod timings;
 pub mod typed;
+pub mod uses;
 pub mod witness;
 
 pub use capability::Capability;

@@ -63,7 +63,7 @@ fn proposals() {
     is(&["tree", "--max"], &["--max-depth"]);
     is(&["completion", ""], &["bash", "zsh", "fish"]);
     is(&["call", "zipfs_se"], &["zipfs_sessions"]);
-    is(&["plugin", "re"], &["remove"]);
+    is(&["plugin", "rem"], &["remove"]);
     assert_eq!(Zipfs(desk.data.path()).run(&["complete", "--", "open", ""]).status.code(), Some(10), "files are for the shell");
     Zipfs(desk.data.path()).ok(&["close", "other"]);
     is(&["read", ""], &["report:", "README.md", "docs/"]);

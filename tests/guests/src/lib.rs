@@ -2,6 +2,8 @@
 
 #![forbid(unsafe_code)]
 
+pub mod web;
+
 use std::fmt::Display;
 
 use schemars::JsonSchema;

@@ -1,6 +1,7 @@
 //! A workspace with a plugin in front of it.
 
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
@@ -8,10 +9,10 @@ use serde_json::Value;
 use tempfile::TempDir;
 
 use super::Called;
-use super::stage::{self, Stage};
+use super::stage::{self, Answering, Stage};
 use crate::client::Abilities;
 use crate::tool::WorkspaceAccess;
-use crate::{Error, Plugin, Questions, Reply, Resumption, Tool, plugin};
+use crate::{Error, Plugin, Questions, Reply, Resumption, Tool, http, plugin};
 
 /// A fresh workspace on which the tools of one plugin can be called. It goes away with the bench.
 pub struct Bench {
@@ -19,6 +20,8 @@ pub struct Bench {
     tools: fn() -> Vec<Tool>,
     run: fn(&str, &str, Option<Resumption>) -> Result<Reply, Error>,
     abilities: Abilities,
+    http: Option<Rc<Answering>>,
+    secrets: Vec<(String, Vec<u8>)>,
 }
 
 impl Bench {
@@ -33,12 +36,24 @@ impl Bench {
             std::fs::create_dir(root.path().join(room)).expect("room for the test");
         }
         let abilities = Abilities { elicitation: false, sampling: false, roots: false };
-        Bench { root, tools: P::tools, run: plugin::run::<P>, abilities }
+        Bench { root, tools: P::tools, run: plugin::run::<P>, abilities, http: None, secrets: Vec::new() }
     }
 
     /// The client can do this. Without it, it can do nothing.
     pub fn client(mut self, abilities: Abilities) -> Bench {
         self.abilities = abilities;
+        self
+    }
+
+    /// Requests of tools that declare `http` are answered by this function. No test of it touches the network.
+    pub fn http(mut self, answer: impl Fn(&http::Request) -> Result<http::Response, Error> + 'static) -> Bench {
+        self.http = Some(Rc::new(answer));
+        self
+    }
+
+    /// There is a secret of this name, for tools that declare `secret`.
+    pub fn secret(mut self, name: &str, bytes: impl Into<Vec<u8>>) -> Bench {
+        self.secrets.push((name.to_owned(), bytes.into()));
         self
     }
 
@@ -88,6 +103,8 @@ impl Bench {
             staging: open_ambient(&self.root.path().join("staging")),
             capabilities: tool.capabilities().to_vec(),
             abilities: self.abilities,
+            http: self.http.clone(),
+            secrets: self.secrets.clone(),
             part_worker: tool.part_worker(),
             progress: Vec::new(),
             log: Vec::new(),

@@ -23,8 +23,10 @@
 //! ```
 
 mod bench;
+pub(crate) mod endpoints;
 pub(crate) mod files;
 mod outcome;
+pub(crate) mod secrets;
 pub(crate) mod sessions;
 pub(crate) mod stage;
 

@@ -9,6 +9,10 @@ use super::Progress;
 use crate::client::Abilities;
 use crate::log::Level;
 use crate::tool::RunPart;
+use crate::{Error, http};
+
+/// What stands for the network in a unit test.
+pub(crate) type Answering = dyn Fn(&http::Request) -> Result<http::Response, Error>;
 
 /// One call, as far as its imports can tell.
 pub(crate) struct Stage {
@@ -21,6 +25,10 @@ pub(crate) struct Stage {
     /// The capabilities it declared.
     pub capabilities: Vec<&'static str>,
     pub abilities: Abilities,
+    /// What answers its requests.
+    pub http: Option<Rc<Answering>>,
+    /// Names and bytes of its secrets.
+    pub secrets: Vec<(String, Vec<u8>)>,
     /// How a part of its work is done.
     pub part_worker: Option<Rc<RunPart>>,
     pub progress: Vec<Progress>,

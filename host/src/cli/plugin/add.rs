@@ -39,6 +39,7 @@ pub async fn run(console: &Console, args: &Args) -> Result<(), Failure> {
         print(&label(&candidate))?;
     }
     let given = decide(&candidate, args)?;
+    grant::check_places(gate, &given)?;
     let secret = grant::read_secret(&given)?;
     let added = candidate.admit(&gate.registry(), &gate.store, gate.grants.file(), given, args.expires)?;
     grant::keep_secret(&gate.secrets, &added.name, secret)?;

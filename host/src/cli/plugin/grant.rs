@@ -12,6 +12,7 @@ use crate::gate::Gate;
 use crate::plugins::Plugin;
 use crate::plugins::grants::file::now;
 use crate::plugins::grants::{Given, words};
+use crate::plugins::places;
 use crate::plugins::secrets::{MOST_BYTES, Secret, Secrets};
 
 #[derive(Debug, clap::Args)]
@@ -34,6 +35,7 @@ pub async fn run(console: &Console, args: &Args) -> Result<(), Failure> {
     for word in &args.what {
         given.extend(words::parse(word, &plugin.manifest)?);
     }
+    check_places(gate, &given)?;
     let labels: Vec<String> = given.iter().map(Given::label).collect();
     // Before the grant, so that there is no moment in which a call finds a grant without its secret.
     keep_secret(&gate.secrets, &args.name, read_secret(&given)?)?;
@@ -44,6 +46,16 @@ pub async fn run(console: &Console, args: &Args) -> Result<(), Failure> {
         let until = until.as_deref().map(|time| format!(" until {time}")).unwrap_or_default();
         format!("Granted {} to {}{until}.\n", labels.join(", "), args.name)
     })
+}
+
+/// A directory that no call could be given is refused before anybody relies on it.
+pub fn check_places(gate: &Gate, given: &[Given]) -> Result<(), Failure> {
+    for given in given {
+        if let Given::Directory { path, .. } | Given::Root { path, .. } = given {
+            places::open_ambient(path, gate.config.data.root())?;
+        }
+    }
+    Ok(())
 }
 
 /// The plugin of that name.

@@ -58,11 +58,35 @@ impl Rule {
     }
 }
 
-/// Finds the grant under which a request may go out. For a tool that counts as read-only, only such requests go out that change
-/// nothing: its hint would be a lie otherwise.
-pub fn permit<'a>(asked: &[Rule], granted: &'a [Rule], read_only: bool, wanted: &Wanted) -> Option<&'a Rule> {
-    let is_asked = asked.iter().any(|rule| if read_only { rule.reads(wanted) } else { rule.allows(wanted) });
-    is_asked.then(|| granted.iter().find(|rule| rule.allows(wanted)))?
+/// What a call's requests are measured by.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rules {
+    pub asked: Vec<Rule>,
+    pub granted: Vec<Rule>,
+    /// Whether only such requests go out that change nothing: the tool is shown as read-only, and that would be a lie otherwise.
+    pub read_only: bool,
+}
+
+/// Which of the three does not agree to a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Objection {
+    NotAsked,
+    NotGranted,
+    MayChange,
+}
+
+impl Rules {
+    /// Finds the grant under which a request may go out.
+    pub fn permit(&self, wanted: &Wanted) -> Result<&Rule, Objection> {
+        if !self.asked.iter().any(|rule| rule.allows(wanted)) {
+            return Err(Objection::NotAsked);
+        }
+        let granted = self.granted.iter().find(|rule| rule.allows(wanted)).ok_or(Objection::NotGranted)?;
+        match self.read_only && !self.asked.iter().any(|rule| rule.reads(wanted)) {
+            true => Err(Objection::MayChange),
+            false => Ok(granted),
+        }
+    }
 }
 
 /// Methods that change nothing, by their definition. TRACE is not among them: it sends headers back that the host added.
@@ -121,28 +145,33 @@ mod tests {
 
     #[test]
     fn both_have_to_agree() {
-        let (asked, granted) = ([rule("*.example.com", &["GET", "POST"], &[])], [rule("api.example.com", &["GET"], &[])]);
-        assert!(permit(&asked, &granted, false, &wanted("GET", "api.example.com", "/")).is_some());
-        for (method, host) in [("POST", "api.example.com"), ("GET", "www.example.com"), ("DELETE", "api.example.com")] {
-            assert!(permit(&asked, &granted, false, &wanted(method, host, "/")).is_none(), "{method} {host}");
+        let asked = vec![rule("*.example.com", &["GET", "POST"], &[])];
+        let rules = Rules { asked, granted: vec![rule("api.example.com", &["GET", "DELETE"], &[])], read_only: false };
+        let api = wanted("GET", "api.example.com", "/");
+        assert!(rules.permit(&api).is_ok());
+        for (method, host, objection) in [
+            ("POST", "api.example.com", Objection::NotGranted),
+            ("GET", "www.example.com", Objection::NotGranted),
+            ("DELETE", "api.example.com", Objection::NotAsked),
+            ("GET", "example.org", Objection::NotAsked),
+        ] {
+            assert_eq!(rules.permit(&wanted(method, host, "/")), Err(objection), "{method} {host}");
         }
-        assert!(permit(&[], &granted, false, &wanted("GET", "api.example.com", "/")).is_none());
-        let other_port = Wanted { port: 8443, ..wanted("GET", "api.example.com", "/") };
-        assert!(permit(&asked, &granted, false, &other_port).is_none());
-        let plain = Wanted { scheme: Scheme::Http, ..wanted("GET", "api.example.com", "/") };
-        assert!(permit(&asked, &granted, false, &plain).is_none());
+        assert!(Rules::default().permit(&api).is_err());
+        assert!(rules.permit(&Wanted { port: 8443, ..api.clone() }).is_err());
+        assert!(rules.permit(&Wanted { scheme: Scheme::Http, ..api }).is_err());
     }
 
     #[test]
     fn read_only_tools_only_read() {
-        let (asked, granted) =
-            ([rule("a.example", &["GET", "POST"], &["POST /api/*/search"])], [rule("a.example", &["GET", "POST"], &[])]);
-        let may = |method: &str, path: &str| permit(&asked, &granted, true, &wanted(method, "a.example", path)).is_some();
+        let asked = vec![rule("a.example", &["GET", "POST"], &["POST /api/*/search"])];
+        let rules = Rules { asked, granted: vec![rule("a.example", &["GET", "POST"], &[])], read_only: true };
+        let may = |method: &str, path: &str| rules.permit(&wanted(method, "a.example", path)).is_ok();
         assert!(may("GET", "/anything") && may("POST", "/api/things/search") && may("POST", "/api/things/search?q=1"));
         for path in
             ["/api/things", "/api/things/search/more", "/api/../search", "/api//search", "/api/%2e%2e/search", "/", "/api/x/delete"]
         {
-            assert!(!may("POST", path), "{path}");
+            assert_eq!(rules.permit(&wanted("POST", "a.example", path)), Err(Objection::MayChange), "{path}");
         }
     }
 

@@ -3,10 +3,14 @@
 pub mod archive_io;
 pub mod changes;
 pub mod client;
+pub mod endpoints;
 pub mod files;
+pub mod grants;
+pub mod http;
 pub mod log;
 pub mod parallel;
 pub mod progress;
+pub mod secrets;
 pub mod sessions;
 pub mod sockets;
 
@@ -27,9 +31,11 @@ impl HasData for HasTable {
     type Data<'a> = &'a mut ResourceTable;
 }
 
-/// The whole surface of the host. What is not here does not exist for a guest: no sockets, no HTTP, no processes.
+/// The whole surface of the host but for [`http`], which only guests are linked with that import it. What is not here does not
+/// exist for a guest: no sockets, no processes.
 ///
-/// Environment and arguments are linked because the standard libraries of several languages ask for them; they are empty.
+/// Environment and arguments are linked because the standard libraries of several languages ask for them; the arguments are empty,
+/// and the environment has what was granted.
 pub fn add_to_linker(linker: &mut Linker<Guest>) -> Result<()> {
     io::error::add_to_linker::<Guest, HasTable>(linker, |guest| &mut guest.table)?;
     io::poll::add_to_linker::<Guest, HasTable>(linker, |guest| &mut guest.table)?;
@@ -60,6 +66,9 @@ pub fn add_to_linker(linker: &mut Linker<Guest>) -> Result<()> {
     plugin::zipfs::plugin::changes::add_to_linker::<Guest, HasSelf<Guest>>(ours, |guest| guest)?;
     plugin::zipfs::plugin::files::add_to_linker::<Guest, HasSelf<Guest>>(ours, |guest| guest)?;
     plugin::zipfs::plugin::parallel::add_to_linker::<Guest, HasSelf<Guest>>(ours, |guest| guest)?;
+    plugin::zipfs::plugin::grants::add_to_linker::<Guest, HasSelf<Guest>>(ours, |guest| guest)?;
+    plugin::zipfs::plugin::secrets::add_to_linker::<Guest, HasSelf<Guest>>(ours, |guest| guest)?;
+    plugin::zipfs::plugin::endpoints::add_to_linker::<Guest, HasSelf<Guest>>(ours, |guest| guest)?;
     plugin::zipfs::plugin::sessions::add_to_linker::<Guest, HasSelf<Guest>>(ours, |guest| guest)?;
     archive::zipfs::plugin::archive_io::add_to_linker::<Guest, HasSelf<Guest>>(ours, |guest| guest)
 }
