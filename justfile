@@ -20,6 +20,11 @@ lint:
 run *arguments:
     cargo run --release -- {{arguments}}
 
+# The plugins that are not in the binary, each a directory that `zipfs plugin add` takes: target/plugins/rootspace, target/plugins/fs.
+plugins:
+    CARGO_ENCODED_RUSTFLAGS=-Ctarget-feature=+simd128 cargo build --package zipfs-rootspace --package zipfs-fs --target wasm32-wasip2 --profile guest --target-dir target/guests
+    for name in rootspace fs; do mkdir -p target/plugins/$name && cp target/guests/wasm32-wasip2/guest/zipfs_$name.wasm components/$name/plugin.toml target/plugins/$name/; done
+
 # Manual pages, for `man -l target/man/zipfs.1`.
 man: build
     target/release/zipfs man target/man

@@ -39,6 +39,7 @@ mod metrics;
 mod names;
 mod open;
 mod prune;
+mod roots;
 mod sessions;
 mod status;
 mod sync;

@@ -35,6 +35,30 @@ pub fn replace(path: &WorkspacePath) -> Result<Replacement, Error> {
     Ok(Replacement(system::replace(path.as_str())?))
 }
 
+/// A file, or the place where there is none yet, that only this call changes for a while: nobody else replaces or removes a file
+/// of its directory through this interface, in this process or another. Dropping it lets go.
+pub struct HeldFile(system::HeldFile);
+
+impl HeldFile {
+    /// Starts to write what the file is to become. Committing it fails with class conflict if the file is not what it was when it
+    /// was taken hold of; where there was none there must still be none.
+    pub fn replace(&self) -> Result<Replacement, Error> {
+        Ok(Replacement(self.0.replace()?))
+    }
+
+    /// Removes the file, under the same condition.
+    pub fn remove(&self) -> Result<(), Error> {
+        Ok(self.0.remove()?)
+    }
+}
+
+/// Takes hold of the file at `path`, whose directory must exist. So a tool can read a file, decide, and change what it has read.
+///
+/// Waits for whoever has hold of it now. A call holds one file at a time.
+pub fn hold(path: &WorkspacePath) -> Result<HeldFile, Error> {
+    Ok(HeldFile(system::hold(path.as_str())?))
+}
+
 /// The permission bits of a file or directory.
 pub fn mode(path: &WorkspacePath) -> Result<u32, Error> {
     Ok(system::get_mode(path.as_str())?)

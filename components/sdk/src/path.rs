@@ -3,6 +3,8 @@
 //! Containment does not depend on it, since the runtime has no handle to anything outside. The rule exists so that an attempt is
 //! named as one, and so that no path means two things on two systems.
 
+mod rooted;
+
 use std::borrow::Cow;
 use std::fmt;
 
@@ -29,9 +31,20 @@ impl PathArgument {
         WorkspacePath::parse(&self.0)
     }
 
+    /// Checks the path by the rule under which `/` is the root and `..` is resolved, see [`WorkspacePath::resolve`].
+    pub fn resolve(&self) -> Result<WorkspacePath, Error> {
+        WorkspacePath::resolve(&self.0)
+    }
+
     /// As the agent wrote it, for messages and results.
     pub fn as_given(&self) -> &str {
         &self.0
+    }
+}
+
+impl From<&str> for PathArgument {
+    fn from(path: &str) -> PathArgument {
+        PathArgument(path.to_owned())
     }
 }
 

@@ -12,9 +12,9 @@ use crate::server::http::{Certificate, Serving, serve_http};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// Address and port. Port 0 takes any that is free.
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:9999")]
-    pub listen: SocketAddr,
+    /// Address and port. Port 0 takes any that is free. Without it 127.0.0.1:9999, or the port that the plugin served alone is known by.
+    #[arg(long, value_name = "ADDRESS:PORT")]
+    pub listen: Option<SocketAddr>,
     /// Serve one plugin, under its own name and with its own names of tools.
     #[arg(long, value_name = "PLUGIN")]
     pub only: Option<String>,
@@ -39,9 +39,19 @@ pub async fn run(config: Config, args: &Args) -> Result<(), Failure> {
     }
     let certificate = args.tls_cert.clone().zip(args.tls_key.clone()).map(|(chain, key)| Certificate { chain, key });
     let scheme = if certificate.is_some() { "https" } else { "http" };
-    let serving = Serving { listen: args.listen, only: args.only.clone(), allow_local: args.allow_local, certificate };
+    let listen = args.listen.unwrap_or_else(|| usual_place(&gate, args.only.as_deref()));
+    let serving = Serving { listen, only: args.only.clone(), allow_local: args.allow_local, certificate };
     serve_http(gate, serving, |address| {
         let _ = print(&format!("zipfs serves on {scheme}://{address}\n"));
     })
     .await
+}
+
+/// Where it listens where nobody says: on this machine only.
+fn usual_place(gate: &Gate, only: Option<&str>) -> SocketAddr {
+    const PORT: u16 = 9999;
+    let registry = gate.registry();
+    let alone = registry.plugins.iter().find(|plugin| Some(&*plugin.description.name) == only);
+    let port = alone.and_then(|plugin| plugin.manifest.identity.as_ref()?.port).unwrap_or(PORT);
+    SocketAddr::from(([127, 0, 0, 1], port))
 }

@@ -15,15 +15,17 @@ pub struct Args {
 }
 
 pub async fn run(console: &Console, args: &Args) -> Result<(), Failure> {
-    let registry = console.gate().await?.registry();
+    let gate = console.gate().await?;
+    let registry = gate.registry();
+    let schema = |found: &Found| Value::Object(shown_schema(found.tool(), gate.is_bound(&found.plugin)));
     if let Some(name) = &args.name {
         let found = registry
             .find(name)
             .ok_or_else(|| Failure::invalid(format!("There is no tool {name:?}.")).suggest("See them all: zipfs tools"))?;
-        return if console.json { print_json(&as_json(&found)) } else { print(&as_text(&found)) };
+        return if console.json { print_json(&as_json(&found, schema(&found))) } else { print(&as_text(&found, schema(&found))) };
     }
     if console.json {
-        return print_json(&Value::Array(registry.tools().map(|(_, found)| as_json(found)).collect()));
+        return print_json(&Value::Array(registry.tools().map(|(_, found)| as_json(found, schema(found))).collect()));
     }
     let width = registry.tools().map(|(name, _)| name.len()).max().unwrap_or(0);
     let line = |(name, found): (&str, &Found)| {
@@ -32,7 +34,7 @@ pub async fn run(console: &Console, args: &Args) -> Result<(), Failure> {
     };
     print(&registry.tools().map(line).collect::<String>())
 }
-fn as_json(found: &Found) -> Value {
+fn as_json(found: &Found, schema: Value) -> Value {
     let tool = found.tool();
     json!({
         "name": tool.name,
@@ -40,12 +42,12 @@ fn as_json(found: &Found) -> Value {
         "title": tool.title,
         "description": tool.description,
         "access": tool.access,
-        "inputSchema": shown_schema(tool),
+        "inputSchema": schema,
         "outputSchema": tool.output_schema,
     })
 }
 
-fn as_text(found: &Found) -> String {
+fn as_text(found: &Found, schema: Value) -> String {
     let tool = found.tool();
     let access = match tool.access.workspace {
         WorkspaceAccess::None => "no workspace",
@@ -53,7 +55,6 @@ fn as_text(found: &Found) -> String {
         WorkspaceAccess::Write => "workspace, read and write",
     };
     let capabilities: Vec<&str> = tool.access.capabilities.iter().map(|capability| capability.name()).collect();
-    let schema = Value::Object(shown_schema(tool));
     format!(
         "{} (plugin {})\n{}\n\nAccess: {access}{}{}\nArguments:\n{schema:#}\n",
         tool.name,

@@ -59,6 +59,11 @@ impl Config {
         Ok(Config { data, settings, sources })
     }
 
+    /// A variable that a plugin's manifest names. Only for what a person granted: a manifest can name any.
+    pub fn variable(&self, name: &str) -> Option<std::ffi::OsString> {
+        std::env::var_os(name)
+    }
+
     /// A configuration that nobody wrote.
     pub fn with(data: DataDir, settings: Settings) -> Config {
         Config { data, settings, sources: Sources::default() }

@@ -11,8 +11,15 @@ use crate::sandbox::Capability;
 #[derive(Default)]
 pub(super) struct Agreed {
     pub capabilities: Vec<Capability>,
-    /// The grants behind them, and those for the whole plugin: limits.
+    /// The grants behind them, and those for the whole plugin: limits, and a root.
     pub grants: Vec<Grant>,
+}
+
+impl Agreed {
+    /// Whether the call works on a directory of the plugin's instead of a session.
+    pub fn is_bound(&self) -> bool {
+        self.grants.iter().any(|grant| matches!(grant.given, Given::Root { .. }))
+    }
 }
 
 impl Gate {
@@ -20,7 +27,8 @@ impl Gate {
         let (plugin, declared) = (&found.plugin, &found.tool().access.capabilities);
         let manifest = &plugin.manifest;
         // Most tools end here: they declare nothing, and no file is looked at for them.
-        if declared.is_empty() && manifest.limits.is_none() {
+        let for_all = manifest.limits.is_some() || manifest.root.is_some();
+        if declared.is_empty() && !for_all {
             return Ok(Agreed::default());
         }
         // The binary's own components were given these two with it.
@@ -28,7 +36,7 @@ impl Gate {
             matches!(plugin.origin, Origin::Bundled(_)) && matches!(capability, Capability::Files | Capability::Sessions)
         };
         let asked: Vec<Capability> = declared.iter().copied().filter(|&capability| manifest.asks_for(capability)).collect();
-        if manifest.limits.is_none() && asked.iter().all(|&capability| comes_with_it(capability)) {
+        if !for_all && asked.iter().all(|&capability| comes_with_it(capability)) {
             return Ok(Agreed { capabilities: asked, grants: Vec::new() });
         }
         let grants: Vec<Grant> = self
@@ -37,8 +45,7 @@ impl Gate {
             .into_iter()
             .filter(|grant| match &grant.given {
                 Given::Limits { .. } => manifest.limits.is_some(),
-                // A plugin is bound to it instead of a session; that is decided elsewhere.
-                Given::Root { .. } => false,
+                Given::Root { .. } => manifest.root.is_some(),
                 given => given.capability().is_some_and(|capability| asked.contains(&capability)) && manifest.asks_for_given(given),
             })
             .collect();

@@ -6,10 +6,11 @@ use serde_json::{Map, Value, json};
 use crate::failure::Failure;
 use crate::plugins::{Found, Tool, WorkspaceAccess};
 
-/// The schema that clients see: the plugin's own, with `session` where the tool works on one.
-pub fn shown_schema(tool: &Tool) -> Map<String, Value> {
+/// The schema that clients see: the plugin's own, with `session` where the tool works on one. One whose plugin is bound to a
+/// directory does not.
+pub fn shown_schema(tool: &Tool, is_bound: bool) -> Map<String, Value> {
     let mut schema = tool.input_schema.clone();
-    if tool.access.workspace != WorkspaceAccess::None {
+    if tool.access.workspace != WorkspaceAccess::None && !is_bound {
         let properties = schema.entry("properties").or_insert_with(|| json!({}));
         if let Value::Object(properties) = properties {
             properties.insert(
@@ -25,9 +26,9 @@ pub fn shown_schema(tool: &Tool) -> Map<String, Value> {
 }
 
 /// Checks the arguments. Returns them as the guest will see them, and the session that was asked for.
-pub fn check(found: &Found, mut arguments: Map<String, Value>) -> Result<(String, Option<String>), Failure> {
+pub fn check(found: &Found, is_bound: bool, mut arguments: Map<String, Value>) -> Result<(String, Option<String>), Failure> {
     let mut session = None;
-    if found.tool().access.workspace != WorkspaceAccess::None {
+    if found.tool().access.workspace != WorkspaceAccess::None && !is_bound {
         session = match arguments.remove("session") {
             None | Some(Value::Null) => None,
             Some(Value::String(wanted)) => Some(wanted),

@@ -30,6 +30,13 @@ pub struct Touched {
     extent: Extent,
 }
 
+impl Touched {
+    /// A path that is read.
+    pub fn read(path: String) -> Touched {
+        Touched { path, action: Action::Read, extent: Extent::Itself }
+    }
+}
+
 /// Checks the role, then the paths.
 pub fn may_call(
     policy: &Policy,

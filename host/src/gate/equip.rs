@@ -14,6 +14,7 @@ use crate::plugins::grants::Given;
 use crate::plugins::manifest::{DirectoryAccess, EndpointKind, SecretAsk};
 use crate::plugins::places;
 use crate::plugins::secrets::Secret;
+use crate::sandbox::Capability;
 use crate::sandbox::egress::grpc::{Address, Service};
 use crate::sandbox::egress::{Egress, HeaderSecret, Rules};
 use crate::sandbox::guest::{Directory, Equipment};
@@ -25,7 +26,7 @@ use crate::workspace::quota::Allowance;
 impl Gate {
     /// Turns grants into what a guest is given. Whatever is granted and not there is an error: half of it would be a surprise.
     pub(super) fn equip(&self, found: &Found, agreed: &Agreed, read_only: bool, uses: &Arc<Uses>) -> Result<Equipment, Failure> {
-        let mut equipment = Equipment::default();
+        let mut equipment = Equipment { environment: defaults(found, agreed), ..Equipment::default() };
         if agreed.grants.is_empty() {
             return Ok(equipment);
         }
@@ -99,6 +100,17 @@ impl Gate {
         }
         Ok(equipment)
     }
+}
+
+/// Variables that have a value of the manifest's, for a tool that declares that it uses some, unless another was granted.
+fn defaults(found: &Found, agreed: &Agreed) -> Vec<(String, String)> {
+    if !found.tool().access.capabilities.contains(&Capability::Environment) {
+        return Vec::new();
+    }
+    let is_granted =
+        |wanted: &str| agreed.grants.iter().any(|grant| matches!(&grant.given, Given::Environment { name, .. } if name == wanted));
+    let asks = found.plugin.manifest.environment.iter().filter(|ask| !is_granted(&ask.name));
+    asks.filter_map(|ask| Some((ask.name.clone(), ask.default.clone()?))).collect()
 }
 
 fn name_of(ask: &SecretAsk, header: &str) -> Result<HeaderName, Failure> {

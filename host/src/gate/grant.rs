@@ -41,8 +41,10 @@ impl Gate {
         let equipment = self.equip(found, &agreed, access.is_read_only(), &uses)?;
         let Agreed { capabilities, grants } = agreed;
         let level = access.workspace.min(found.plugin.manifest.workspace.access);
+        let root = self.root(&found.plugin, &grants)?;
         let workspace = match level {
             WorkspaceAccess::None => None,
+            _ if root.is_some() => None,
             // Waiting for a session that another one uses can take seconds; the caller may not want to.
             WorkspaceAccess::Read | WorkspaceAccess::Write => tokio::select! {
                 biased;
@@ -53,9 +55,10 @@ impl Gate {
                 },
             },
         };
-        let mount = match &workspace {
-            None => None,
-            Some(workspace) => Some(self.mount(workspace, &owner, level)?),
+        let mount = match (&workspace, &root) {
+            (Some(workspace), _) => Some(self.mount(workspace, &owner, level)?),
+            (None, Some(root)) if level != WorkspaceAccess::None => Some(self.mount_root(root, level)?),
+            (None, _) => None,
         };
         let mut limits = Limits::of_call(&self.config.settings.calls, capabilities.contains(&Capability::Sessions));
         raise(&mut limits, found.plugin.manifest.limits.as_ref(), &grants);
@@ -95,15 +98,22 @@ impl Gate {
         (!agreed.grants.is_empty()).then(|| self.grants.hold(&found.plugin, agreed.grants.clone(), cancel))
     }
 
-    /// Prepares a read of a resource or prompt: the only session read-only, if the plugin works on workspaces and there is one.
+    /// Prepares a read of a resource or prompt: the plugin's own directory read-only, if it is bound to one; else the only session, if
+    /// it works on workspaces and there is one.
     pub(super) async fn grant_reading(&self, plugin: &Plugin, owner: Owner) -> Result<CallContext, Failure> {
+        let root = match plugin.manifest.root {
+            None => None,
+            Some(_) => self.root(plugin, &self.grants.of(plugin)?)?,
+        };
         let workspace = match plugin.manifest.workspace.access {
             WorkspaceAccess::None => None,
+            _ if root.is_some() => None,
             _ => self.workspaces().enter(&owner.id, None, Mode::Shared).await.ok(),
         };
-        let mount = match &workspace {
-            None => None,
-            Some(workspace) => Some(self.mount(workspace, &owner, WorkspaceAccess::Read)?),
+        let mount = match (&workspace, &root) {
+            (Some(workspace), _) => Some(self.mount(workspace, &owner, WorkspaceAccess::Read)?),
+            (None, Some(root)) => Some(self.mount_root(root, WorkspaceAccess::Read)?),
+            (None, None) => None,
         };
         let label = plugin.description.name.as_str().into();
         Ok(CallContext { mount, owner, workspace, label, read_only: true, ..CallContext::default() })

@@ -16,6 +16,7 @@ pub mod principal;
 mod reading;
 mod record;
 mod refuse;
+mod root;
 pub mod scopes;
 mod transfer;
 mod turns;
@@ -45,8 +46,8 @@ impl Gate {
         let answer = async {
             let touched = authorise::may_call(&self.config.settings.policy, &call.principal, &found, &call.arguments)?;
             let _turn = self.turns.take(&call.principal)?;
-            let (arguments, session) = arguments::check(&found, call.arguments)?;
             let agreed = self.agree(&found)?;
+            let (arguments, session) = arguments::check(&found, agreed.is_bound(), call.arguments)?;
             let held = self.hold(&found, &agreed, &call.cancel);
             let cancel = held.as_ref().map_or(&call.cancel, |held| held.token());
             let owner = self.owner(&call.principal);

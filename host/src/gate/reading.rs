@@ -31,12 +31,23 @@ pub struct Reader {
 /// Whether the scopes cover what a URI names below its scheme: `list:///notes/` is `/notes/`.
 pub fn may_read(principal: &Principal, uri: &str) -> Result<(), Failure> {
     let Some(scopes) = &principal.scopes else { return Ok(()) };
-    let path = uri.split_once("://").map_or(uri, |(_, path)| path);
-    // What is written with `%` could be read differently by whoever answers; no scope covers it.
-    if !path.contains('%') && scopes.allow(Action::Read, path, Extent::Itself) {
-        return Ok(());
+    match path_of(uri) {
+        Some(path) if scopes.allow(Action::Read, &path, Extent::Itself) => Ok(()),
+        path => Err(authorise::out_of_scope(Action::Read, &path.unwrap_or_default(), Extent::Itself)),
     }
-    Err(authorise::out_of_scope(Action::Read, path, Extent::Itself))
+}
+
+/// What a URI names below its scheme. Clients escape what stands for a variable of a template, slashes included, so escapes are
+/// undone, once. What would change if they were undone again could be read differently by whoever answers; no scope covers it.
+fn path_of(uri: &str) -> Option<String> {
+    let path = uri.split_once("://").map_or(uri, |(_, path)| path);
+    let mut parts = path.split('%');
+    let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
+    for part in parts {
+        bytes.push(u8::from_str_radix(part.get(..2).filter(|digits| !digits.starts_with('+'))?, 16).ok()?);
+        bytes.extend_from_slice(&part.as_bytes()[2..]);
+    }
+    String::from_utf8(bytes).ok().filter(|decoded| !decoded.contains('%'))
 }
 
 impl Gate {
@@ -62,7 +73,12 @@ impl Gate {
         may_read(&reader.principal, uri)?;
         for plugin in self.offering(reader, |plugin| plugin.description.has_resources).await {
             let wanted = uri.to_owned();
-            match self.reading(&plugin, reader, "resources/read", |visit| visit.read_resource(wanted)).await {
+            let named = path_of(uri).map(authorise::Touched::read);
+            let read = self.reading(&plugin, reader, "resources/read", |visit| async move {
+                authorise::may_follow(&reader.principal, visit.context.mount.as_ref(), named.as_slice())?;
+                visit.read_resource(wanted).await
+            });
+            match read.await {
                 Err(failure) if failure.class == Class::NotFound => {}
                 // An empty answer would be taken for an empty resource.
                 Ok(contents) if contents.is_empty() => {}
@@ -168,6 +184,30 @@ impl Gate {
         match contents.iter().map(weigh).sum::<usize>() as u64 <= most {
             true => Ok(contents),
             false => Err(too_large(most as usize)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn escapes_in_a_uri_are_undone_once() {
+        let table = [
+            ("list:///notes/", Some("/notes/")),
+            ("list://notes%2Fa", Some("notes/a")),
+            ("list://notes/%2e%2e/work", Some("notes/../work")),
+            ("list://%C3%A9", Some("é")),
+            ("list://%252e%252e/work", None),
+            ("list://%zz", None),
+            ("list://%+1", None),
+            ("list://%2", None),
+            ("list://%ff", None),
+            ("list://a%é", None),
+        ];
+        for (uri, expected) in table {
+            assert_eq!(path_of(uri).as_deref(), expected, "{uri}");
         }
     }
 }

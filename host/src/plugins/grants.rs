@@ -77,9 +77,10 @@ pub enum Given {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         deadline_ms: Option<u64>,
     },
-    /// A directory in place of a session.
+    /// A directory in place of a session. Without a path it is where the variable says that the manifest names.
     Root {
-        path: PathBuf,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        path: Option<PathBuf>,
         access: DirectoryAccess,
     },
 }
@@ -143,7 +144,8 @@ impl Given {
             Given::Environment { name, value } => format!("env={name}={value}"),
             Given::Secret { name, .. } => format!("secret={name}"),
             Given::Endpoint { name, address, .. } => format!("endpoint={name}:{address}"),
-            Given::Root { path, .. } => format!("root={}", path.display()),
+            Given::Root { path: Some(path), .. } => format!("root={}", path.display()),
+            Given::Root { path: None, .. } => "root".to_owned(),
             Given::Files {} | Given::Sessions {} | Given::Limits { .. } => self.kind().to_owned(),
         }
     }

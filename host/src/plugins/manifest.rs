@@ -196,7 +196,7 @@ mod tests {
                     [[directory]]\nname = \"docs\"\nguest = \"/docs\"\n[[environment]]\nname = \"TZ\"\n\
                     [[secret]]\nname = \"key\"\nheader = \"authorization\"\nformat = \"Bearer {}\"\nhost = \"api.example.com\"\n\
                     [[endpoint]]\nname = \"db\"\nkind = \"unix\"\n[limits]\nmemory_bytes = 134217728\nwhy = \"Large documents.\"\n\
-                    [methods]\n\"fs.readFile\" = \"fs.readFile\"\n[identity]\nname = \"all\"\nversion = \"2\"\n";
+                    [methods]\n\"files.read\" = \"files.read\"\n[identity]\nname = \"all\"\nversion = \"2\"\n";
         let manifest = Manifest::parse(text).unwrap();
         assert_eq!(Manifest::parse(&toml::to_string_pretty(&manifest).unwrap()).unwrap(), manifest);
     }

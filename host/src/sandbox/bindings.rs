@@ -9,12 +9,16 @@ pub mod plugin {
             "zipfs:plugin/sessions": async | trappable,
             "zipfs:plugin/parallel": async | trappable,
             "zipfs:plugin/endpoints": async | trappable,
+            // They wait for others who change the same directory.
+            "zipfs:plugin/files.hold": async | trappable,
+            "zipfs:plugin/files.[method]replacement.commit": async | trappable,
             default: trappable,
         },
         exports: { default: async },
         with: {
             "zipfs:plugin/files.replacement": crate::sandbox::imports::files::Replacement,
             "zipfs:plugin/endpoints.connection": crate::sandbox::imports::endpoints::Connection,
+            "zipfs:plugin/files.held-file": crate::sandbox::imports::files::HeldFile,
         },
     });
 }

@@ -30,7 +30,7 @@ use crate::workspace::{Owner, Workspace};
 /// The one directory of a guest, at `/workspace`.
 pub struct Mount {
     pub dir: Dir,
-    /// Where files are prepared before they take their place; only for `files`.
+    /// Where files are prepared before they take their place; without it, beside that place. Only for `files`.
     pub tmp: Option<Dir>,
     /// What may still be written; `None` mounts it read-only.
     pub allowance: Option<Arc<Mutex<Allowance>>>,
@@ -167,6 +167,8 @@ pub struct Guest {
     /// Which of the granted directories an open file or directory is in. Empty for guests that have none.
     pub places: HashMap<u32, usize>,
     pub http: HttpState,
+    /// The directory of the file that the call has hold of.
+    pub holding: Option<(u64, u64)>,
     /// What the archive of the call's session holds, once it was asked for.
     pub originals: Option<Originals>,
 }
@@ -196,6 +198,7 @@ impl Guest {
             call,
             reported: Reported::default(),
             announced: Vec::new(),
+            holding: None,
             originals: None,
         }
     }

@@ -5,6 +5,7 @@
 pub mod archives;
 pub mod bindings;
 pub mod capability;
+pub mod changing;
 pub mod clock;
 pub mod compiled;
 pub mod driver;
@@ -15,6 +16,7 @@ pub mod exports;
 pub mod guarded_fs;
 pub mod guest;
 pub mod imports;
+pub mod incoming;
 pub mod limits;
 pub mod metered;
 pub mod parallel;

@@ -60,15 +60,38 @@ struct Shared {
     tasks: Arc<Tasks>,
     /// Seals what tools want to remember between questions. The key lives as long as the process.
     codec: RequestStateCodec,
-    /// The registry that clients know of.
-    announced: Mutex<Arc<Registry>>,
+    /// What clients know of.
+    announced: Mutex<Offer>,
     /// What is answered often and changes rarely, made once for each registry.
     shown: Mutex<Option<Shown>>,
 }
 
+/// What lists are made from.
+#[derive(Clone)]
+struct Offer {
+    registry: Arc<Registry>,
+    /// Plugins that work on a directory of their own: their tools take no session.
+    bound: Vec<String>,
+}
+
+impl Offer {
+    fn of(gate: &Gate) -> Offer {
+        let registry = gate.registry();
+        Offer { bound: gate.bound(&registry), registry }
+    }
+
+    fn is(&self, other: &Offer) -> bool {
+        Arc::ptr_eq(&self.registry, &other.registry) && self.bound == other.bound
+    }
+
+    fn is_bound(&self, found: &Found) -> bool {
+        self.bound.contains(&found.plugin.description.name)
+    }
+}
+
 #[derive(Clone)]
 struct Shown {
-    registry: Arc<Registry>,
+    offer: Offer,
     tools: Arc<Vec<(Found, Tool)>>,
     info: Arc<ServerConfig>,
 }
@@ -78,7 +101,7 @@ impl Handler {
         let mut key = uuid::Uuid::new_v4().into_bytes().to_vec();
         key.extend(uuid::Uuid::new_v4().into_bytes());
         let shared = Shared {
-            announced: Mutex::new(gate.registry()),
+            announced: Mutex::new(Offer::of(&gate)),
             tasks: Tasks::new(gate.config.settings.tasks.clone()),
             gate,
             endpoint,
@@ -117,13 +140,11 @@ impl Handler {
     /// Looks whether plugins came or went, and tells the clients.
     pub async fn announce_changes(&self) {
         self.shared.gate.refresh().await;
-        let registry = self.shared.gate.registry();
+        let offer = Offer::of(&self.shared.gate);
         // Somebody else may have noticed the change first; what counts is what was announced.
-        let before = std::mem::replace(
-            &mut *self.shared.announced.lock().unwrap_or_else(|poisoned| poisoned.into_inner()),
-            registry.clone(),
-        );
-        if !Arc::ptr_eq(&before, &registry) {
+        let before =
+            std::mem::replace(&mut *self.shared.announced.lock().unwrap_or_else(|poisoned| poisoned.into_inner()), offer.clone());
+        if !before.is(&offer) {
             self.shared.listeners.announce(&LISTS).await;
         }
     }
@@ -136,18 +157,20 @@ impl Handler {
     }
 
     fn shown(&self) -> Shown {
-        let registry = self.shared.gate.registry();
+        let offer = Offer::of(&self.shared.gate);
         let mut kept = self.shared.shown.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         match &*kept {
-            Some(shown) if Arc::ptr_eq(&shown.registry, &registry) => shown.clone(),
-            _ => kept.insert(self.show(registry)).clone(),
+            Some(shown) if shown.offer.is(&offer) => shown.clone(),
+            _ => kept.insert(self.show(offer)).clone(),
         }
     }
 
-    fn show(&self, registry: Arc<Registry>) -> Shown {
+    fn show(&self, offer: Offer) -> Shown {
+        let registry = &offer.registry;
         let names = self.shared.endpoint.names(self.shared.gate.config.settings.tool_names);
         let offered = registry.tools().filter(|(_, found)| self.shared.endpoint.offers(&found.plugin));
-        let tools = offered.map(|(portable, found)| (found.clone(), wire::tool(portable, found, names))).collect();
+        let tools =
+            offered.map(|(portable, found)| (found.clone(), wire::tool(portable, found, names, offer.is_bound(found)))).collect();
         let capabilities = ServerCapabilities::builder()
             .enable_tools()
             .enable_tool_list_changed()
@@ -162,9 +185,9 @@ impl Handler {
             .build();
         let endpoint = &self.shared.endpoint;
         let info = ServerConfig::new(capabilities)
-            .with_server_info(endpoint.identity(&registry))
-            .with_instructions(instructions(&registry, endpoint));
-        Shown { registry, tools: Arc::new(tools), info: Arc::new(info) }
+            .with_server_info(endpoint.identity(registry))
+            .with_instructions(instructions(registry, endpoint));
+        Shown { tools: Arc::new(tools), info: Arc::new(info), offer }
     }
 
     pub(super) fn gate(&self) -> &Arc<Gate> {
@@ -250,12 +273,9 @@ impl ServerHandler for Handler {
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
         let shown = self.shown();
-        let found = shown.registry.find(name).filter(|found| self.shared.endpoint.offers(&found.plugin))?;
-        Some(wire::tool(
-            &found.tool().portable_name(),
-            &found,
-            self.shared.endpoint.names(self.shared.gate.config.settings.tool_names),
-        ))
+        let found = shown.offer.registry.find(name).filter(|found| self.shared.endpoint.offers(&found.plugin))?;
+        let names = self.shared.endpoint.names(self.shared.gate.config.settings.tool_names);
+        Some(wire::tool(&found.tool().portable_name(), &found, names, shown.offer.is_bound(&found)))
     }
 
     async fn list_tools(
@@ -440,11 +460,11 @@ impl ServerHandler for Handler {
     }
 
     async fn listen(&self, context: SubscriptionContext) -> Result<(), ErrorData> {
-        let before = self.shared.gate.registry();
+        let before = Offer::of(&self.shared.gate);
         self.shared.listeners.add_sink(context.sink().clone());
         // The client was told that it listens before we did; what changed in between is told now.
         self.shared.gate.refresh().await;
-        if !Arc::ptr_eq(&before, &self.shared.gate.registry()) {
+        if !before.is(&Offer::of(&self.shared.gate)) {
             tell(context.sink(), &LISTS).await;
         }
         context.cancelled().await;

@@ -18,7 +18,7 @@ use crate::sandbox::bindings::resources::exports::zipfs::plugin::resources as sa
 use crate::sandbox::bindings::types;
 
 /// A tool as it is listed. All four hints are sent, and follow from what is enforced.
-pub fn tool(portable: &str, found: &Found, names: ToolNames) -> Tool {
+pub fn tool(portable: &str, found: &Found, names: ToolNames, is_bound: bool) -> Tool {
     let described = found.tool();
     let access = &described.access;
     let name = match names {
@@ -31,7 +31,8 @@ pub fn tool(portable: &str, found: &Found, names: ToolNames) -> Tool {
         .destructive(access.may_destroy())
         .idempotent(read_only || access.idempotent)
         .open_world(access.open_world);
-    let mut tool = Tool::new(name, described.description.clone(), Arc::new(shown_schema(described))).with_annotations(hints);
+    let mut tool =
+        Tool::new(name, described.description.clone(), Arc::new(shown_schema(described, is_bound))).with_annotations(hints);
     if let Some(title) = &described.title {
         tool = tool.with_title(title.clone());
     }

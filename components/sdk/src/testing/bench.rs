@@ -12,7 +12,7 @@ use super::Called;
 use super::stage::{self, Answering, Stage};
 use crate::client::Abilities;
 use crate::tool::WorkspaceAccess;
-use crate::{Error, Plugin, Questions, Reply, Resumption, Tool, http, plugin};
+use crate::{Error, Plugin, Questions, Reply, ResourceContents, Resources, Resumption, Tool, http, plugin};
 
 /// A fresh workspace on which the tools of one plugin can be called. It goes away with the bench.
 pub struct Bench {
@@ -71,6 +71,24 @@ impl Bench {
     /// If the plugin has no such tool.
     pub fn resume(&self, tool: &str, arguments: Value, questions: &Questions, answers: Vec<(String, Value)>) -> Called {
         self.enter(tool, &arguments, Some(Resumption::new(Some(questions), answers)))
+    }
+
+    /// Reads a resource of a plugin, with the workspace read-only.
+    pub fn read<P: Resources>(&self, uri: &str) -> Result<Vec<ResourceContents>, Error> {
+        let stage = Stage {
+            mounted: Some(open_ambient(&self.host_path())),
+            writable: false,
+            staging: open_ambient(&self.root.path().join("staging")),
+            capabilities: Vec::new(),
+            abilities: self.abilities,
+            http: self.http.clone(),
+            secrets: self.secrets.clone(),
+            part_worker: None,
+            progress: Vec::new(),
+            log: Vec::new(),
+            changes: Vec::new(),
+        };
+        stage::play(stage, || P::read(uri)).0
     }
 
     /// Puts a file into the workspace, with the directories above it.

@@ -17,6 +17,17 @@ pub(crate) struct Replacement {
     staged: String,
     workspace: Dir,
     path: String,
+    /// What has to be there still when it is committed, if it came from a file that is held.
+    expected: Option<Seen>,
+}
+
+/// What tells one state of a file from another; `None` is that there is none.
+type Seen = Option<(u64, cap_std::time::SystemTime)>;
+
+/// A file that one call works on. On the bench there is no other.
+pub(crate) struct HeldFile {
+    path: String,
+    seen: Seen,
 }
 
 static NEXT: AtomicU64 = AtomicU64::new(0);
@@ -34,7 +45,45 @@ pub(crate) fn replace(path: &str) -> Result<Replacement, Error> {
     }
     let staged = NEXT.fetch_add(1, Ordering::Relaxed).to_string();
     let file = RefCell::new(staging.create(&staged).map_err(at(path))?);
-    Ok(Replacement { file, staging, staged, workspace, path: path.to_owned() })
+    Ok(Replacement { file, staging, staged, workspace, path: path.to_owned(), expected: None })
+}
+
+pub(crate) fn hold(path: &str) -> Result<HeldFile, Error> {
+    let workspace = writable()?;
+    let parent = path.rsplit_once('/').map_or(".", |(parent, _)| parent);
+    if !workspace.metadata(parent).map_err(at(parent))?.is_dir() {
+        return Err(IoError::NotDir.at(parent).into());
+    }
+    Ok(HeldFile { path: path.to_owned(), seen: seen(&workspace, path)? })
+}
+
+fn seen(workspace: &Dir, path: &str) -> Result<Seen, Error> {
+    match workspace.symlink_metadata(path) {
+        Ok(found) => Ok(Some((found.len(), found.modified().map_err(at(path))?))),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(at(path)(error)),
+    }
+}
+
+fn check_seen(workspace: &Dir, path: &str, expected: Seen) -> Result<(), Error> {
+    if seen(workspace, path)? == expected {
+        return Ok(());
+    }
+    Err(crate::Error::conflict("FILE_CHANGED", format!("'{path}' was changed meanwhile.")).into())
+}
+
+impl HeldFile {
+    pub(crate) fn replace(&self) -> Result<Replacement, Error> {
+        let mut replacement = replace(&self.path)?;
+        replacement.expected = Some(self.seen);
+        Ok(replacement)
+    }
+
+    pub(crate) fn remove(&self) -> Result<(), Error> {
+        let workspace = writable()?;
+        check_seen(&workspace, &self.path, self.seen)?;
+        workspace.remove_file(&self.path).map_err(at(&self.path))
+    }
 }
 
 impl Replacement {
@@ -43,6 +92,9 @@ impl Replacement {
     }
 
     pub(crate) fn commit(&self) -> Result<(), Error> {
+        if let Some(expected) = self.expected {
+            check_seen(&self.workspace, &self.path, expected)?;
+        }
         if let Ok(found) = self.workspace.metadata(&self.path) {
             self.file.borrow().set_permissions(found.permissions()).map_err(at(&self.path))?;
         }

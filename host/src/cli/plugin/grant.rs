@@ -20,7 +20,7 @@ pub struct Args {
     /// Name of the plugin.
     pub name: String,
     /// What it is granted: http=HOST[:PORT][,METHOD…][,private], directory=NAME:/PATH[,read], env=NAME=VALUE, secret=NAME[@HOST],
-    /// endpoint=NAME:ADDRESS[,ca=/PATH], root=/PATH, limits, files, sessions. A secret is read from standard input.
+    /// endpoint=NAME:ADDRESS[,ca=/PATH], root[=/PATH], limits, files, sessions. A secret is read from standard input.
     #[arg(required = true, value_name = "WHAT")]
     pub what: Vec<String>,
     /// When the grants end: 90m, 24h, 30d, or a time such as 2030-01-31T12:00:00Z.
@@ -51,7 +51,7 @@ pub async fn run(console: &Console, args: &Args) -> Result<(), Failure> {
 /// A directory that no call could be given is refused before anybody relies on it.
 pub fn check_places(gate: &Gate, given: &[Given]) -> Result<(), Failure> {
     for given in given {
-        if let Given::Directory { path, .. } | Given::Root { path, .. } = given {
+        if let Given::Directory { path, .. } | Given::Root { path: Some(path), .. } = given {
             places::open_ambient(path, gate.config.data.root())?;
         }
     }

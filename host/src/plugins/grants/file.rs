@@ -223,7 +223,7 @@ mod tests {
             Given::Secret { name: "key".into(), host: None, port: None },
             Given::Endpoint { name: "db".into(), address: "/run/db.sock".into(), ca: None },
             Given::Limits { memory_bytes: Some(1 << 28), cpu_ms: None, deadline_ms: None },
-            Given::Root { path: "/srv".into(), access: DirectoryAccess::Write },
+            Given::Root { path: Some("/srv".into()), access: DirectoryAccess::Write },
         ]
     }
 

@@ -12,7 +12,7 @@ use crate::sandbox::egress::{HostPattern, Scheme, is_method, normal_host, split_
 
 /// What is typed, for messages.
 const FORMS: &str = "Forms: http=HOST[:PORT][,METHOD…][,private], directory=NAME:/PATH[,read], env=NAME=VALUE, secret=NAME[@HOST[:PORT]], \
-                     endpoint=NAME:ADDRESS[,ca=/PATH], root=/PATH[,read], limits, files, sessions.";
+                     endpoint=NAME:ADDRESS[,ca=/PATH], root[=/PATH[,read]], limits, files, sessions.";
 
 /// Reads one word. A kind alone (`http`) grants all of that kind that need no more words.
 pub fn parse(word: &str, manifest: &Manifest) -> Result<Vec<Given>, Failure> {
@@ -35,7 +35,8 @@ pub fn parse(word: &str, manifest: &Manifest) -> Result<Vec<Given>, Failure> {
         ("secret", Some(rest)) => vec![secret(rest).map_err(wrong)?],
         ("endpoint", Some(rest)) => vec![endpoint(rest, manifest).map_err(wrong)?],
         ("root", Some(rest)) => vec![root(rest, manifest).map_err(wrong)?],
-        ("root" | "directory" | "env" | "environment" | "endpoint", None) => return Err(wrong("it has to say which".into())),
+        ("root", None) => vec![open_root(manifest).map_err(wrong)?],
+        ("directory" | "env" | "environment" | "endpoint", None) => return Err(wrong("it has to say which".into())),
         _ if Capability::by_name(kind).is_some() => return Err(wrong(format!("`{kind}` takes no value"))),
         _ => return Err(wrong("there is no such capability".into())),
     };
@@ -115,7 +116,14 @@ fn directory(rest: &str, manifest: &Manifest) -> Result<Given, String> {
 
 fn root(rest: &str, manifest: &Manifest) -> Result<Given, String> {
     let (path, access) = place_of(rest, manifest.root.as_ref().map(|ask| ask.access).unwrap_or_default())?;
-    Ok(Given::Root { path, access })
+    Ok(Given::Root { path: Some(path), access })
+}
+
+/// The directory is left to the variable that the manifest names, or to its default.
+fn open_root(manifest: &Manifest) -> Result<Given, String> {
+    let ask = manifest.root.as_ref().filter(|ask| ask.setting.is_some() || ask.default.is_some());
+    let ask = ask.ok_or("it has to say which")?;
+    Ok(Given::Root { path: None, access: ask.access })
 }
 
 /// A directory that is there, by its real path: a link that changes later must not change what was granted.

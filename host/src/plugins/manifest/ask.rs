@@ -85,6 +85,10 @@ impl Manifest {
             let verb = if ask.access == DirectoryAccess::Write { "change" } else { "read" };
             add("root", 0, format!("can {verb} a directory that you name instead of a session"), "root=/PATH".into(), &ask.why);
         }
+        // What has a value already need not be given one.
+        for ask in all.iter_mut().filter(|ask| ask.kind == "environment") {
+            ask.optional = self.environment[ask.index].default.is_some();
+        }
         all
     }
 

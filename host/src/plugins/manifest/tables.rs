@@ -98,6 +98,9 @@ impl From<DirectoryAccess> for WorkspaceAccess {
 #[serde(deny_unknown_fields)]
 pub struct EnvironmentAsk {
     pub name: String,
+    /// The value without a grant. With it, the plugin works without one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<String>,
     #[serde(default)]
     pub why: String,
 }
@@ -161,6 +164,9 @@ pub struct RootAsk {
     /// The variable by which the system that this plugin stands in for is told its directory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setting: Option<String>,
+    /// Where it is without that variable: `~/x`, or an absolute path.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub default: Option<String>,
     #[serde(default)]
     pub why: String,
 }
@@ -171,4 +177,7 @@ pub struct RootAsk {
 pub struct Identity {
     pub name: String,
     pub version: String,
+    /// Where it listens where nobody says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub port: Option<u16>,
 }

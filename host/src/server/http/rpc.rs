@@ -162,7 +162,7 @@ fn result(outcome: Outcome) -> Value {
     }
 }
 
-/// A failure, by its class as a number of HTTP and by its code as a type: what the documented form of `fs.*` is.
+/// A failure, by its class as a number of HTTP and by its code as a type: as systems that were documented before us do.
 fn failed(id: &Value, failure: &Failure) -> Answered {
     let (code, status) = match (failure.class, &*failure.code) {
         // The arguments do not fit the schema, or nobody foresaw it: JSON-RPC has numbers of its own for these.
