@@ -35,7 +35,9 @@ fn build() -> PathBuf {
         .env_remove("RUSTFLAGS")
         .env_remove("RUSTC_WRAPPER")
         .env("CARGO_ENCODED_RUSTFLAGS", "-Ctarget-feature=+simd128");
-    NAMES.iter().for_each(|name| drop(cargo.args(["--package", &format!("zipfs-{name}")])));
+    for name in NAMES {
+        cargo.args(["--package", &format!("zipfs-{name}")]);
+    }
     assert!(cargo.status().expect("cargo can be run").success(), "the plugins do not build");
     // Several runs of the tests can come here at once.
     let directory = target.join(format!("plugins-{}", std::process::id()));

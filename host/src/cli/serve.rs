@@ -39,6 +39,9 @@ pub async fn run(config: Config, args: &Args) -> Result<(), Failure> {
     }
     let certificate = args.tls_cert.clone().zip(args.tls_key.clone()).map(|(chain, key)| Certificate { chain, key });
     let scheme = if certificate.is_some() { "https" } else { "http" };
+    if let Some(only) = &args.only {
+        gate.prepare_root(only)?;
+    }
     let listen = args.listen.unwrap_or_else(|| usual_place(&gate, args.only.as_deref()));
     let serving = Serving { listen, only: args.only.clone(), allow_local: args.allow_local, certificate };
     serve_http(gate, serving, |address| {

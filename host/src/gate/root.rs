@@ -31,6 +31,16 @@ impl Gate {
         }
     }
 
+    /// Makes sure of the directory of a plugin that is served alone, so that whoever starts it hears at once if it cannot be used.
+    pub fn prepare_root(&self, plugin: &str) -> Result<(), Failure> {
+        let registry = self.registry();
+        let Some(plugin) = registry.plugins.iter().find(|known| known.description.name == plugin) else { return Ok(()) };
+        match self.root(plugin, &self.grants.of(plugin)?)? {
+            Some(root) => self.mount_root(&root, WorkspaceAccess::Read).map(drop),
+            None => Ok(()),
+        }
+    }
+
     /// The plugins of a registry that work on a directory of their own.
     pub fn bound(&self, registry: &Registry) -> Vec<String> {
         let bound = registry.plugins.iter().filter(|plugin| self.is_bound(plugin));
@@ -58,9 +68,9 @@ impl Gate {
         if level.min(root.access) != WorkspaceAccess::Write {
             return Ok(Mount::read_only(dir));
         }
-        // There is no account of what a user's directory may hold: a call may add what a session could hold.
-        let security = &self.config.settings.security;
-        Ok(Mount::writable(dir, None, Allowance::fixed(security.max_extracted_size_bytes, security.max_file_count)))
+        // There is no account of what a user's directory may hold, only of what one call may add.
+        let calls = &self.config.settings.calls;
+        Ok(Mount::writable(dir, None, Allowance::fixed(calls.directory_bytes, calls.directory_files)))
     }
 }
 

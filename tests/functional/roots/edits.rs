@@ -127,7 +127,9 @@ fn the_variable_of_the_manifest_chooses_the_directory_if_a_person_left_it_open()
         let create = json!({"path": "a.md", "content": "hi"}).to_string();
         let mut command = Zipfs(data.path()).command();
         command.args(["call", "file_create", "--json", &create]);
-        variables.iter().for_each(|(name, value)| drop(command.env(name, value)));
+        for (name, value) in variables {
+            command.env(name, value);
+        }
         let output = command.output().unwrap();
         (output.status.success(), String::from_utf8_lossy(&output.stderr).into_owned())
     };

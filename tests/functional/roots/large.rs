@@ -42,7 +42,7 @@ fn a_hundred_megabytes_are_edited_in_the_memory_of_a_call() {
         hash = hash_of(&path);
         total = total.checked_add_signed(more).expect("a number of lines");
         assert_eq!((done["hash"].as_str(), done["total_lines"].as_u64()), (Some(&*hash), Some(total)), "{tool}");
-        println!("{tool} of 100 MB: {took:?}");
+        eprintln!("{tool} of 100 MB: {took:?}");
     }
     let part = rooted.call("text.read", json!({"path": "large", "lines": [-2, 0]})).value();
     assert_eq!(part["content"], format!("before\n{}\n", line(LINES - 1)));
