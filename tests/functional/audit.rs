@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::support::{Archive, Audited, Server, Zipfs};
+use crate::support::{Archive, Audited, Server, Serving, Zipfs};
 
 fn sha256(text: &str) -> String {
     Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
@@ -230,4 +230,33 @@ fn administrative_acts_are_written_down() {
     let printed = token.split_whitespace().filter(|word| word.len() > 20);
     assert!(!kept.contains("hunter2") && printed.into_iter().all(|word| !kept.contains(word)), "{kept}");
     zipfs.ok(&["audit", "verify"]);
+}
+
+#[test]
+fn every_transport_writes_into_the_one_log() {
+    let data = tempfile::tempdir().unwrap();
+    let serving = Serving::start(Zipfs(data.path()).command());
+    serving.call("zipfs_sessions", json!({}));
+    serving.call("no_such_tool", json!({}));
+    let unknown = json!({"jsonrpc": "2.0", "id": 1, "method": "no.such.method", "params": {}}).to_string();
+    let refused = serving.send("POST /", "Content-Type: application/json\r\n", &unknown);
+    assert!(refused.contains("-32601"), "{refused}");
+    Zipfs(data.path()).ok(&["sessions"]);
+    let lines = Audited::of(data.path()).lines();
+    let told: Vec<(&str, &str, &str)> = lines
+        .iter()
+        .map(|line| {
+            let text = |key: &str| line[key].as_str().unwrap_or_default();
+            (text("transport"), text("tool_name"), text("outcome"))
+        })
+        .collect();
+    let expected = [
+        ("http", "zipfs_sessions", "ok"),
+        ("http", "no_such_tool", "UNKNOWN_TOOL"),
+        ("json-rpc", "no.such.method", "UNKNOWN_TOOL"),
+        ("cli", "zipfs_sessions", "ok"),
+    ];
+    assert_eq!(told, expected);
+    assert_eq!(lines[0]["trace_id"], "4bf92f3577b34da6a3ce929d0e0e4736", "from the header");
+    Zipfs(data.path()).ok(&["audit", "verify"]);
 }

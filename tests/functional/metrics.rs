@@ -1,8 +1,8 @@
 //! What a server tells those who run it: Prometheus text, OpenTelemetry, a log for machines.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::process::{Child, Command, Stdio};
+use std::net::TcpListener;
+use std::process::Stdio;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
@@ -13,66 +13,18 @@ use opentelemetry_proto::tonic::trace::v1::Span;
 use prost::Message;
 use serde_json::{Value, json};
 
-use crate::support::{Zipfs, guest};
-
-struct Serving(Child);
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-fn serve(mut command: Command) -> (Serving, u16) {
-    let arguments = ["serve", "--listen", "127.0.0.1:0", "--allow-local"];
-    let mut child = command.args(arguments).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("zipfs starts");
-    let mut line = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    let port = line.trim().rsplit(':').next().and_then(|port| port.parse().ok());
-    (Serving(child), port.unwrap_or_else(|| panic!("no port in {line:?}")))
-}
-
-/// One request, the body of its answer.
-fn http(port: u16, request: &str, headers: &str, body: &str) -> String {
-    let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
-    let length = body.len();
-    write!(
-        stream,
-        "{request} HTTP/1.1\r\nHost: localhost:{port}\r\nConnection: close\r\n{headers}Content-Length: {length}\r\n\r\n{body}"
-    )
-    .unwrap();
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
-    assert!(answer.starts_with("HTTP/1.1 200"), "{request}: {answer}");
-    answer.split_once("\r\n\r\n").unwrap().1.to_owned()
-}
-
-fn call(port: u16, tool: &str, arguments: Value) {
-    let meta = json!({
-        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-        "io.modelcontextprotocol/clientCapabilities": {},
-        "io.modelcontextprotocol/clientInfo": {"name": "tests", "version": "0"},
-    });
-    let body =
-        json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments, "_meta": meta}});
-    let headers = format!(
-        "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2026-07-28\r\n\
-         Mcp-Method: tools/call\r\nMcp-Name: {tool}\r\ntraceparent: 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01\r\n"
-    );
-    http(port, "POST /mcp", &headers, &body.to_string());
-}
+use crate::support::{Serving, Zipfs, guest};
 
 #[test]
 fn prometheus_finds_calls_times_sessions_and_memory() {
     let data = tempfile::tempdir().unwrap();
     Zipfs(data.path()).ok(&["plugin", "add", "--yes", guest("trap").to_str().unwrap()]);
-    let (_serving, port) = serve(Zipfs(data.path()).command());
+    let serving = Serving::start(Zipfs(data.path()).command());
     for _ in 0..3 {
-        call(port, "zipfs_sessions", json!({}));
+        serving.call("zipfs_sessions", json!({}));
     }
-    call(port, "trap", json!({}));
-    let text = http(port, "GET /metrics", "", "");
+    serving.call("trap", json!({}));
+    let text = serving.get("/metrics");
     for line in [
         "zipfs_calls_total{outcome=\"ok\",tool=\"zipfs_sessions\"} 3",
         "zipfs_calls_total{outcome=\"internal\",tool=\"trap\"} 1",
@@ -92,21 +44,11 @@ fn prometheus_finds_calls_times_sessions_and_memory() {
 #[test]
 fn names_that_callers_make_up_are_no_labels() {
     let data = tempfile::tempdir().unwrap();
-    let (_serving, port) = serve(Zipfs(data.path()).command());
-    let session = "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n";
+    let serving = Serving::start(Zipfs(data.path()).command());
     for number in 0..20 {
-        let params = json!({"name": format!("made_up_{number}"), "arguments": {}});
-        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).to_string();
-        let mut stream = TcpStream::connect(("127.0.0.1", port)).unwrap();
-        let length = body.len();
-        write!(
-            stream,
-            "POST /mcp HTTP/1.1\r\nHost: localhost:{port}\r\nConnection: close\r\n{session}Content-Length: {length}\r\n\r\n{body}"
-        )
-        .unwrap();
-        let _ = stream.read_to_string(&mut String::new());
+        serving.call(&format!("made_up_{number}"), json!({}));
     }
-    let text = http(port, "GET /metrics", "", "");
+    let text = serving.get("/metrics");
     assert!(!text.contains("made_up"), "{text}");
 }
 
@@ -156,14 +98,14 @@ fn a_collector_is_sent_traces_and_numbers() {
     let data = tempfile::tempdir().unwrap();
     let mut command = Zipfs(data.path()).command();
     command.env("OTEL_EXPORTER_OTLP_ENDPOINT", format!("http://127.0.0.1:{collector}"));
-    let (mut serving, port) = serve(command);
-    call(port, "zipfs_sessions", json!({}));
-    call(port, "zipfs_read", json!({"path": "a.txt"}));
+    let mut serving = Serving::start(command);
+    serving.call("zipfs_sessions", json!({}));
+    serving.call("zipfs_read", json!({"path": "a.txt"}));
     // What is not sent yet is sent at the end.
-    let pid = rustix::process::Pid::from_raw(serving.0.id() as i32).unwrap();
+    let pid = rustix::process::Pid::from_raw(serving.child.id() as i32).unwrap();
     rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
     let until = Instant::now() + Duration::from_secs(20);
-    while serving.0.try_wait().unwrap().is_none() {
+    while serving.child.try_wait().unwrap().is_none() {
         assert!(Instant::now() < until, "the server does not end");
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -210,9 +152,9 @@ fn a_collector_that_is_away_costs_nothing() {
     let mut command = Zipfs(data.path()).command();
     // Nobody listens there.
     command.env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9");
-    let (_serving, port) = serve(command);
+    let serving = Serving::start(command);
     let began = Instant::now();
-    (0..10).for_each(|_| call(port, "zipfs_sessions", json!({})));
+    (0..10).for_each(|_| drop(serving.call("zipfs_sessions", json!({}))));
     assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
     Zipfs(data.path()).ok(&["sessions"]);
 }

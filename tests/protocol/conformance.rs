@@ -3,13 +3,12 @@
 //! It needs Node 22, which npm brings; without npm the test says that it did not run. `just conformance` prints what each scenario
 //! came to.
 
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::support::{Zipfs, component, skipped};
+use crate::support::{Serving, Zipfs, component, skipped};
 
 const PACKAGES: [&str; 2] = ["node@22", "@modelcontextprotocol/conformance@0.2.0-alpha.12"];
 
@@ -44,27 +43,6 @@ fn install() -> Result<PathBuf, String> {
     }
 }
 
-struct Serving(Child);
-
-impl Drop for Serving {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// Serves the component, and returns the port.
-fn serve(data: &Path) -> (Serving, u16) {
-    let plugin = component("zipfs-conformance");
-    Zipfs(data).ok(&["plugin", "add", "--yes", plugin.to_str().unwrap()]);
-    let arguments = ["serve", "--listen", "127.0.0.1:0", "--allow-local", "--quiet"];
-    let mut child = Zipfs(data).command().args(arguments).stdout(Stdio::piped()).spawn().expect("zipfs starts");
-    let mut line = String::new();
-    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    let port = line.trim().rsplit(':').next().and_then(|port| port.parse().ok());
-    (Serving(child), port.unwrap_or_else(|| panic!("no port in {line:?}")))
-}
-
 #[test]
 fn the_official_suite_passes_in_both_eras_and_for_tasks() {
     let bin = match install() {
@@ -73,12 +51,14 @@ fn the_official_suite_passes_in_both_eras_and_for_tasks() {
     };
     let data = tempfile::tempdir().unwrap();
     std::fs::write(data.path().join("config.json"), json!({"tasks": {"after_ms": 1500}}).to_string()).unwrap();
-    let (_serving, port) = serve(data.path());
+    let plugin = component("zipfs-conformance");
+    Zipfs(data.path()).ok(&["plugin", "add", "--yes", plugin.to_str().unwrap()]);
+    let serving = Serving::start(Zipfs(data.path()).command());
     for (name, arguments, least) in SUITES {
         let results = data.path().join(name);
         let output = Command::new(bin.join("conformance"))
             .env("PATH", format!("{}:{}", bin.display(), std::env::var("PATH").unwrap_or_default()))
-            .args(["server", "--url", &format!("http://localhost:{port}/mcp"), "-o", results.to_str().unwrap()])
+            .args(["server", "--url", &format!("http://localhost:{}/mcp", serving.port), "-o", results.to_str().unwrap()])
             .args(arguments)
             .output()
             .expect("the suite can be run");

@@ -12,6 +12,7 @@ mod process;
 mod programs;
 mod raw_zip;
 mod server;
+mod serving;
 mod terminal;
 mod web;
 
@@ -27,5 +28,6 @@ pub use process::Process;
 pub use programs::{have, python, run, skipped};
 pub use raw_zip::{Part, RawEntry, field, raw_entries, raw_zip};
 pub use server::{Reply, Server, Session};
+pub use serving::Serving;
 pub use terminal::Terminal;
 pub use web::{Web, reply};
