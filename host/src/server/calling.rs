@@ -74,7 +74,7 @@ impl Handler {
             self.refuse(&principal, &origin, &tool, &failure, ErrorData::invalid_params(failure.message.clone(), None))
         })?;
         let knows_tasks = context.client_capabilities().is_some_and(|capabilities| capabilities.supports_tasks());
-        let task = self.task_use(&tool);
+        let task = self.task_use(&tool).await;
         if task == TaskUse::Required && !knows_tasks {
             let failure = Failure::new(Class::Forbidden, "CLIENT_CANNOT_ANSWER", "The tool needs a client that knows tasks.");
             let needed = ErrorData::missing_required_client_capability(ClientCapabilities::builder().enable_tasks().build());
@@ -103,8 +103,13 @@ impl Handler {
     }
 
     /// What the tool says of itself; for one that is not there it does not matter.
-    fn task_use(&self, tool: &str) -> TaskUse {
-        let found = self.gate().registry().find(tool);
+    async fn task_use(&self, tool: &str) -> TaskUse {
+        let mut found = self.gate().registry().find(tool);
+        if found.is_none() {
+            // It may be of a plugin that was just added.
+            self.gate().refresh().await;
+            found = self.gate().registry().find(tool);
+        }
         let word = found.as_ref().and_then(|found| found.tool().meta.as_ref()?.get("zipfs/task")?.as_str());
         match word {
             Some("always") => TaskUse::Always,
