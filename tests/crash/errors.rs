@@ -6,7 +6,8 @@ use super::scene::{Act, Scene};
 use super::stepper::{DURABLE, Point, each, points};
 use super::{has_program, is_full};
 
-const ERRORS: &[&str] = &["EIO", "ENOSPC", "EDQUOT", "EROFS", "EMFILE", "EINTR", "EACCES"];
+/// The last is of filesystems that cannot do what others can: then there is another way.
+const ERRORS: &[&str] = &["EIO", "ENOSPC", "EDQUOT", "EROFS", "EMFILE", "EINTR", "EACCES", "EOPNOTSUPP"];
 
 /// A call, what becomes of it, and from when on.
 struct Disturbance {
@@ -71,6 +72,33 @@ fn errors_of_sync_leave_the_old_archive_or_the_new_one() {
     if has_program("strace") {
         each(&disturbances(Act::Sync, if is_full() { 1 } else { 19 }), Disturbance::happens);
     }
+}
+
+/// Where no file can be made without a name, the stage has one from the beginning, and where names cannot be exchanged one is taken
+/// over: that is as safe, and leaves as little behind.
+#[test]
+fn a_filesystem_that_can_do_less_serves_as_well() {
+    if !has_program("strace") {
+        return;
+    }
+    let some: Vec<Disturbance> = points_of(Act::Sync)
+        .into_iter()
+        .filter(|point| ["openat", "renameat2", "linkat", "ioctl", "copy_file_range"].contains(&point.call.as_str()))
+        .map(|point| Disturbance { act: Act::Sync, how: format!("error=EOPNOTSUPP:when={}", point.number), point })
+        .collect();
+    let synced = std::sync::atomic::AtomicUsize::new(0);
+    each(&some, |one| {
+        let scene = Scene::prepare(Act::Sync);
+        let (answer, log) = scene.traced(DURABLE, Some(&one.inject()));
+        let is_unnamed = log.lines().any(|line| line.contains("O_TMPFILE") && line.contains("INJECTED"));
+        if is_unnamed {
+            assert_ne!(answer.expect("an answer")["result"]["isError"], true, "without a name to begin with");
+            assert!(log.lines().any(|line| line.contains(".zipfs-tmp-") && line.contains("O_EXCL")), "another way was taken");
+            synced.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        }
+        scene.check(&one.inject());
+    });
+    assert!(synced.into_inner() > 0, "no filesystem without nameless files was met");
 }
 
 #[test]

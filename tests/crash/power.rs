@@ -9,22 +9,42 @@ use super::scene::{Act, Scene};
 use super::stepper::{DURABLE, points};
 use super::{has_program, is_full};
 
+/// A kind of filesystem.
+#[derive(Clone, Copy)]
+struct Kind {
+    name: &'static str,
+    /// The smallest it can be, in megabytes.
+    size: u64,
+    options: &'static str,
+}
+
+const EXT4: Kind = Kind { name: "ext4", size: 24, options: "loop,commit=300,noauto_da_alloc" };
+const BTRFS: Kind = Kind { name: "btrfs", size: 128, options: "loop,commit=300" };
+const XFS: Kind = Kind { name: "xfs", size: 320, options: "loop" };
+
+/// What is tested: all of them if everything is.
+fn kinds() -> &'static [Kind] {
+    if is_full() { &[EXT4, BTRFS, XFS] } else { &[EXT4] }
+}
+
 /// A filesystem that keeps everything in memory for as long as it is allowed to.
 struct Disk {
     home: tempfile::TempDir,
+    kind: Kind,
 }
 
 impl Disk {
-    fn new() -> Option<Disk> {
-        let disk = Disk { home: tempfile::tempdir().expect("a directory") };
+    fn new(kind: Kind) -> Option<Disk> {
+        let disk = Disk { home: tempfile::tempdir().expect("a directory"), kind };
         std::fs::create_dir(disk.point()).expect("a mount point");
         let image = disk.image();
-        let made = std::fs::File::create(&image).and_then(|file| file.set_len(24 << 20)).is_ok()
-            && run(Command::new("mkfs.ext4").args(["-q", "-F"]).arg(&image));
+        let made = std::fs::File::create(&image).and_then(|file| file.set_len(kind.size << 20)).is_ok()
+            && run(Command::new(format!("mkfs.{}", kind.name)).arg("-q").arg(&image));
         if made && disk.mount() {
             return Some(disk);
         }
-        crate::support::skipped("no image can be mounted; this needs root, mkfs.ext4 and loop devices");
+        let name = kind.name;
+        crate::support::skipped(&format!("no {name} image can be mounted; this needs root, mkfs.{name} and loop devices"));
         None
     }
 
@@ -37,7 +57,8 @@ impl Disk {
     }
 
     fn mount(&self) -> bool {
-        run(Command::new("mount").args(["-o", "loop,commit=300,noauto_da_alloc"]).arg(self.image()).arg(self.point()))
+        let mut command = Command::new("mount");
+        run(command.args(["-t", self.kind.name, "-o", self.kind.options]).arg(self.image()).arg(self.point()))
     }
 
     /// Cuts the power: what is in memory is gone, and the machine comes up again.
@@ -79,7 +100,14 @@ fn scene(place: &Path, config: Value) -> Scene {
 
 #[test]
 fn a_power_cut_at_any_point_of_sync_leaves_the_old_archive_or_the_new_one() {
-    let Some(disk) = Disk::new().filter(|_| has_program("strace")) else { return };
+    for kind in kinds() {
+        if let Some(disk) = Disk::new(*kind).filter(|_| has_program("strace")) {
+            cut_everywhere(&disk);
+        }
+    }
+}
+
+fn cut_everywhere(disk: &Disk) {
     let recorded = scene(&disk.point(), json!({}));
     let all = points(&recorded.traced(DURABLE, None).1);
     recorded.check("the recorded sync");
@@ -88,13 +116,13 @@ fn a_power_cut_at_any_point_of_sync_leaves_the_old_archive_or_the_new_one() {
         scene.traced(DURABLE, Some(&format!("{}:signal=KILL:when={}", point.call, point.number)));
         scene.server.kill();
         disk.cut();
-        scene.check(&format!("power cut at {} {}", point.call, point.number));
+        scene.check(&format!("power cut on {} at {} {}", disk.kind.name, point.call, point.number));
     }
 }
 
 /// How often the new archive was there after a power cut that followed the answer at once.
-fn survivors(durability: &str, cuts: usize) -> Option<usize> {
-    let disk = Disk::new()?;
+fn survivors(kind: Kind, durability: &str, cuts: usize) -> Option<usize> {
+    let disk = Disk::new(kind)?;
     let survived = (0..cuts).filter(|_| {
         let scene = scene(&disk.point(), json!({"durability": durability}));
         let old = std::fs::read(scene.archive.path()).unwrap();
@@ -113,8 +141,10 @@ fn survivors(durability: &str, cuts: usize) -> Option<usize> {
 #[test]
 fn what_was_reported_is_on_disk() {
     let cuts = if is_full() { 20 } else { 5 };
-    if let Some(survived) = survivors("full", cuts) {
-        assert_eq!(survived, cuts);
+    for kind in kinds() {
+        if let Some(survived) = survivors(*kind, "full", cuts) {
+            assert_eq!(survived, cuts, "{}", kind.name);
+        }
     }
 }
 
@@ -122,7 +152,7 @@ fn what_was_reported_is_on_disk() {
 #[test]
 fn without_flushes_the_same_test_fails() {
     let cuts = if is_full() { 20 } else { 3 };
-    if let Some(survived) = survivors("fast", cuts) {
+    if let Some(survived) = survivors(EXT4, "fast", cuts) {
         assert!(survived < cuts, "nothing was lost in {cuts} cuts although nothing was flushed");
     }
 }

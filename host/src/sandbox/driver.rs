@@ -464,6 +464,22 @@ mod tests {
     }
 
     #[test]
+    fn what_is_wanted_is_cut_into_pieces_with_room_of_their_own() {
+        let known = [Recorded { entry: entry(0, 7), stat: None }];
+        let add = |number: u32, size| Change::Add { path: number.to_string(), kind: Kind::File, size, modified: 0, mode: 0 };
+        let first = [Change::Remove(0), Change::Replace { index: 0, size: 3, modified: 0, mode: 0 }];
+        let small = (0..300).map(|number| add(number, 10));
+        let changes: Vec<Change> = first.into_iter().chain(small).chain([add(300, 50 << 20), add(301, 0)]).collect();
+        let pieces = cut_wanted(&changes, &known);
+        assert_eq!(pieces[0].bytes, (50 << 20) + 45 * 10, "the largest is begun first");
+        assert_eq!(pieces.iter().map(|piece| piece.wanted.len()).sum::<usize>(), 303, "one that is removed needs nothing");
+        let mut in_order: Vec<&Piece> = pieces.iter().collect();
+        in_order.sort_by_key(|piece| piece.first);
+        assert!(in_order.windows(2).all(|two| two[0].first + two[0].wanted.len() == two[1].first));
+        assert!(in_order.windows(2).all(|two| two[0].start + two[0].room() <= two[1].start));
+    }
+
+    #[test]
     fn pieces_are_stretches_of_the_archive_and_large_ones_come_first() {
         let small = (0..1200).map(|number| entry(1200 - number, 10));
         let large = [entry(5000, 40 << 20), entry(4000, 100 << 20)];

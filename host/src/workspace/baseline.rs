@@ -14,7 +14,7 @@ use super::status::Changes;
 use crate::config::Durability;
 
 /// Raised when the file's format changes; another number is read as damage, never guessed at.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// Every entry of the archive, in the archive's order, with the stat of its file.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -24,6 +24,9 @@ pub struct Baseline {
     /// looked at without showing it.
     pub taken: i64,
     pub entries: Vec<Recorded>,
+    /// Every directory of the workspace, with what it looked like when nothing was in it but entries; nothing for one that held
+    /// something else. Empty if that is not known.
+    pub directories: Vec<(String, Option<Stat>)>,
 }
 
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -70,8 +73,8 @@ impl Stat {
 }
 
 impl Baseline {
-    pub fn new(entries: Vec<Recorded>, taken: i64) -> Baseline {
-        Baseline { format: FORMAT, taken, entries }
+    pub fn new(entries: Vec<Recorded>, directories: Vec<(String, Option<Stat>)>, taken: i64) -> Baseline {
+        Baseline { format: FORMAT, taken, entries, directories }
     }
 
     /// Notes what a comparison that began at `began` has found, so that the next one need not read the same files again. Returns
@@ -89,6 +92,10 @@ impl Baseline {
         }
         for (index, stat) in &changes.reread {
             self.entries[*index as usize].stat = stat.is_settled_at(began).then_some(*stat);
+        }
+        // The same for directories. One that looked settled may be as it is recorded or not; that shows.
+        for (_, stat) in &mut self.directories {
+            *stat = stat.filter(|stat| stat.is_settled_at(self.taken));
         }
         self.taken = began;
         true

@@ -5,8 +5,8 @@
 //! has its second name before the first one is taken over; and the directory is on disk before success is reported. Backups
 //! rotate last: a sync that does not happen costs no old version.
 //!
-//! Each wait for the disk costs about as much as copying ten megabytes, so there are three: for the stage, for what recovery has to
-//! know, and for the names.
+//! Each wait for the disk costs about as much as copying ten megabytes. So there is one for the stage, one for all that recovery has
+//! to know and one for its names, one for the names beside the source, and one for the metadata at the end.
 
 use std::collections::HashMap;
 use std::io;
@@ -147,16 +147,19 @@ pub fn drop_next_baseline(workspace: &Workspace) {
 
 /// The new archive's entries, with the stats that were taken before the driver read the files: a file that changed meanwhile
 /// differs from its stat and will be looked at again.
+///
+/// Each was compared after the clock was read: by a stat that was settled long before, or by its contents. So all are as settled
+/// as at that time.
 fn next_baseline(syncing: &Syncing, listing: Listing) -> Baseline {
-    let mut stats: HashMap<&str, _> =
-        syncing.baseline.entries.iter().filter_map(|known| Some((known.entry.path.as_str(), known.stat?))).collect();
-    let changed = syncing.changes.modified.iter().map(|(_, found)| found).chain(&syncing.changes.added);
+    let entries = &syncing.baseline.entries;
+    let mut stats: HashMap<&str, _> = entries.iter().filter_map(|known| Some((known.entry.path.as_str(), known.stat?))).collect();
+    let changes = &syncing.changes;
+    stats.extend(changes.reread.iter().map(|(index, stat)| (entries[*index as usize].entry.path.as_str(), *stat)));
+    let changed = changes.modified.iter().map(|(_, found)| found).chain(&changes.added);
     stats.extend(changed.map(|found: &Found| (found.path.as_str(), found.stat)));
     let recorded =
         listing.entries.into_iter().map(|entry| Recorded { stat: stats.get(entry.path.as_str()).copied(), entry }).collect();
-    // The older of the two times: a stat from the old baseline is only as settled as it was then.
-    let taken = if syncing.baseline.taken == 0 { 0 } else { syncing.baseline.taken.min(syncing.compared) };
-    Baseline::new(recorded, taken)
+    Baseline::new(recorded, changes.directories.clone(), syncing.compared)
 }
 
 /// The file under the source's name must be the one whose hash we know, and nobody may have written into it since.

@@ -63,7 +63,12 @@ impl Identity {
 
     /// Waits until it is, which takes a tick at most.
     pub fn settle(&self) {
-        let left = (self.changed + TICK + 1 - clock()).clamp(0, TICK + 1);
-        std::thread::sleep(Duration::from_nanos(left as u64));
+        wait_until(self.changed + TICK + 1);
     }
+}
+
+/// Waits until the clock has reached a time that is a tick ahead at most.
+pub fn wait_until(time: i64) {
+    let left = (time - clock()).clamp(0, TICK + 1);
+    std::thread::sleep(Duration::from_nanos(left as u64));
 }

@@ -9,7 +9,7 @@
 //!   original.zip         the archive as it was opened, never changed afterwards
 //!   metadata.json        identity and state; written through a temporary file
 //!   metadata.json.lock   flock: shared for work, exclusive for sync and close; its mtime is the last access
-//!   baseline             every entry of the archive and the stat of its file
+//!   baseline             every entry of the archive and the stat of its file; every directory
 //!   usage                bytes and files in use, for the quota
 //!   tmp/                 files on their way into contents/
 //!   archive/             the archive itself, if it was uploaded and has no other place
@@ -23,6 +23,7 @@ pub mod commit;
 pub mod copy;
 pub mod durable;
 pub mod extracted;
+pub mod glance;
 pub mod holders;
 pub mod identity;
 pub mod links;

@@ -13,14 +13,14 @@ use rustix::fs::{Mode as FileMode, OFlags, RenameFlags};
 
 use super::baseline::{Baseline, clock};
 use super::durable::{flush_directory, flush_filesystem};
-use super::identity::Identity;
+use super::identity::{Identity, TICK, wait_until};
 use super::listing::{Entry, Kind, Listing};
 use super::lock::{Lock, Mode};
 use super::metadata::{Metadata, State, now};
 use super::owner::{Owner, check_share};
 use super::quota::Usage;
 use super::store::{Workspaces, create_private_dir};
-use super::{copy, extracted, layout, name, recover};
+use super::{copy, extracted, glance, layout, name, recover};
 use crate::config::Durability;
 use crate::failure::{Class, Failure};
 
@@ -216,14 +216,22 @@ impl Opening {
         if !skipped_symlinks.is_empty() {
             warnings.push(format!("{} symbolic links were not extracted; they stay in the archive.", skipped_symlinks.len()));
         }
+        let most = self.workspaces.settings().security.max_file_count;
+        let directories = extracted::needed_directories(&listing.entries, self.extracts_links(), most).unwrap_or_default();
+        let directories: Vec<String> = directories.into_iter().map(str::to_owned).collect();
         let recorded = extracted::finish(&self.contents, listing.entries).map_err(storage)?;
+        let directories = glance::first_look(&self.contents, directories.into_iter()).map_err(storage)?;
         let there = |kind| recorded.iter().filter(move |recorded| recorded.entry.kind == kind).filter_map(|recorded| recorded.stat);
         let sizes = there(Kind::File).map(|stat| stat.size);
         let (file_count, extracted_size_bytes) = sizes.fold((0, 0), |(count, sum), size| (count + 1, sum + size));
         let links = there(Kind::Symlink).count() as u64;
         warnings.extend(extracted::smaller_than_declared(&recorded));
+        // Nobody can change anything before the session can be seen, which it is only when that time has come. So no file has to be
+        // read again for having been made just now.
+        let stats = recorded.iter().filter_map(|recorded| recorded.stat).chain(directories.iter().filter_map(|(_, stat)| *stat));
+        let settled = stats.map(|stat| stat.changed).max().unwrap_or_else(clock) + TICK + 1;
         // Put on disk with everything else, below.
-        Baseline::new(recorded, clock()).store(&self.dir, Durability::Fast).map_err(storage)?;
+        Baseline::new(recorded, directories, settled).store(&self.dir, Durability::Fast).map_err(storage)?;
         self.settle(Usage { bytes: extracted_size_bytes, files: file_count + links + self.directories })?;
 
         let created_at = now();
@@ -247,6 +255,7 @@ impl Opening {
         metadata.store(&self.dir, Durability::Fast).map_err(storage)?;
         // Before anybody can see it: after a power cut a session that is there has all its files, or a sync would pack half a one.
         flush_filesystem(&self.dir, durability).map_err(storage)?;
+        wait_until(settled);
 
         // Names are unique for each owner only, and a directory can be there once.
         let directory = if self.name.is_empty() || !self.owner.is_local() { &self.id } else { &self.name };

@@ -6,13 +6,14 @@ use std::io;
 use cap_std::fs::Dir;
 use rustix::fs::FileType;
 
-use super::baseline::{Recorded, Stat};
+use super::baseline::{Baseline, Recorded, Stat};
 use super::copy::checksum;
 use super::extracted::masked_mode;
+use super::glance::{self, Glance, Look};
 use super::links;
 use super::listing::{Change, Kind};
 use super::quota::Usage;
-use super::walk::walk;
+use super::walk::{Seen, Unlisted, walk_from};
 
 /// A file or directory of the workspace, or a link of a session that has links. Nothing of the host follows one.
 #[derive(Debug, Clone)]
@@ -36,6 +37,9 @@ pub struct Changes {
     pub unchanged: u64,
     /// Unchanged ones whose contents had to be read to know that.
     pub reread: Vec<(u32, Stat)>,
+    /// Every directory, with what it looked like before it was listed; nothing for one that holds what no archive can hold. Empty if
+    /// the filesystem does not tell enough.
+    pub directories: Vec<(String, Option<Stat>)>,
     /// What programs outside put there and no archive can hold: links, devices, names that are not text.
     pub unpackable: Vec<String>,
     /// All that is there, for the quota.
@@ -107,15 +111,32 @@ fn label(path: &str, kind: Kind) -> String {
 
 /// Compares the workspace with what is recorded of the archive. Entries without a stat are compared by their contents. `with_links`
 /// says whether the session has links; otherwise those of the archive stay in it, and others are none of ours.
-pub fn compare(contents: &Dir, recorded: &[Recorded], taken: i64, with_links: bool) -> io::Result<Changes> {
-    let mut by_path: HashMap<&str, (u32, &Recorded)> =
-        recorded.iter().enumerate().map(|(index, known)| (known.entry.path.as_str(), (index as u32, known))).collect();
+pub fn compare(contents: &Dir, baseline: &Baseline, with_links: bool) -> io::Result<Changes> {
     let mut changes = Changes::default();
-    let (all, unpackable) = look_around(contents, with_links)?;
-    let bytes = all.iter().filter(|found| found.kind == Kind::File).map(|found| found.stat.size).sum();
-    changes.usage = Usage { bytes, files: (all.len() + unpackable.len()) as u64 };
-    changes.unpackable = unpackable;
-    for found in all {
+    let glance = Glance::take(contents, baseline)?;
+    let mut here = look_around(contents, with_links, &glance.directories)?;
+    let mut by_path: HashMap<&str, (u32, &Recorded)> = HashMap::new();
+    for ((known, index), look) in baseline.entries.iter().zip(0..).zip(&glance.looks) {
+        if let Look::Same(size) = look {
+            let is_file = known.entry.kind == Kind::File;
+            changes.unchanged += u64::from(is_file);
+            changes.usage.bytes += if is_file { *size } else { 0 };
+            changes.usage.files += u64::from(known.entry.kind != Kind::Directory);
+            continue;
+        }
+        by_path.insert(known.entry.path.as_str(), (index, known));
+        if let Look::Differs(stat) = look {
+            here.add(judge(contents, with_links, &Seen { path: &known.entry.path, stat, is_empty: false }));
+        }
+    }
+    here.odd.sort();
+    let bytes: u64 = here.all.iter().filter(|found| found.kind == Kind::File).map(|found| found.stat.size).sum();
+    let quiet = glance.directories.iter().filter(|(path, directory)| directory.is_quiet && !path.is_empty()).count();
+    changes.usage.bytes += bytes;
+    changes.usage.files += (here.all.len() + here.odd.len() + quiet) as u64;
+    changes.directories = here.directories(contents, &glance);
+    changes.unpackable = here.odd;
+    for found in here.all {
         let known = by_path.get(found.path.as_str()).copied().filter(|(_, known)| known.entry.kind == found.kind);
         match known {
             Some((index, known)) => {
@@ -123,7 +144,7 @@ pub fn compare(contents: &Dir, recorded: &[Recorded], taken: i64, with_links: bo
                 if found.kind == Kind::Directory {
                     continue;
                 }
-                if known.stat == Some(found.stat) && found.stat.is_settled_at(taken) {
+                if known.stat == Some(found.stat) && found.stat.is_settled_at(baseline.taken) {
                     changes.unchanged += u64::from(found.kind == Kind::File);
                 } else if has_same_contents(contents, &found, known)? {
                     changes.unchanged += u64::from(found.kind == Kind::File);
@@ -177,25 +198,63 @@ fn is_safe_link(contents: &Dir, path: &str) -> bool {
     target.is_ok_and(|target| target.to_str().is_some_and(|target| links::check(path, target, contents).is_ok()))
 }
 
-/// Everything in the workspace that an archive can hold, and the names of the rest.
-fn look_around(contents: &Dir, with_links: bool) -> io::Result<(Vec<Found>, Vec<String>)> {
-    let walked = walk(contents, |seen| {
-        let kind = match seen.file_type() {
-            FileType::RegularFile => Kind::File,
-            FileType::Directory => Kind::Directory,
-            FileType::Symlink if with_links && is_safe_link(contents, seen.path) => Kind::Symlink,
-            _ => return Some(Err(seen.path.to_owned())),
-        };
-        let (path, mode) = (seen.path.to_owned(), seen.stat.st_mode & 0o7777);
-        Some(Ok(Found { path, kind, stat: Stat::of_raw(seen.stat), mode, is_empty: seen.is_empty }))
-    })?;
-    let (mut all, mut odd) = (Vec::with_capacity(walked.found.len()), walked.unnamed);
-    for found in walked.found {
-        match found {
-            Ok(found) => all.push(found),
-            Err(path) => odd.push(path),
+/// What is in a workspace.
+#[derive(Default)]
+struct Here {
+    /// What an archive can hold.
+    all: Vec<Found>,
+    /// The names of the rest.
+    odd: Vec<String>,
+}
+
+impl Here {
+    fn add(&mut self, judged: Result<Found, String>) {
+        match judged {
+            Ok(found) => self.all.push(found),
+            Err(path) => self.odd.push(path),
         }
     }
-    odd.sort();
-    Ok((all, odd))
+
+    /// The directories, as the next comparison wants to know them.
+    fn directories(&self, contents: &Dir, glance: &Glance) -> Vec<(String, Option<Stat>)> {
+        if !glance::shows_changes(contents) {
+            return Vec::new();
+        }
+        let with_odd: HashSet<&str> = self.odd.iter().map(|path| path.rsplit_once('/').map_or("", |(parent, _)| parent)).collect();
+        let quiet = glance.directories.iter().filter(|(path, directory)| directory.is_quiet && !path.is_empty());
+        let quiet = quiet.map(|(path, directory)| (*path, Stat::of_raw(&directory.stat)));
+        let listed = self.all.iter().filter(|found| found.kind == Kind::Directory);
+        let listed = listed.map(|found| (found.path.as_str(), found.stat));
+        let all = std::iter::once(("", glance.root)).chain(quiet).chain(listed);
+        all.map(|(path, stat)| (path.to_owned(), (!with_odd.contains(path)).then_some(stat))).collect()
+    }
+}
+
+/// Everything in the workspace but what is in quiet directories.
+fn look_around(contents: &Dir, with_links: bool, glanced: &HashMap<&str, glance::Directory>) -> io::Result<Here> {
+    let is_root_known = glanced.contains_key("");
+    let to_list = glanced.iter().filter(|(_, directory)| !directory.is_quiet);
+    let to_list = to_list.map(|(path, directory)| Unlisted { path: (*path).to_owned(), stat: Some(directory.stat) });
+    let begin = match is_root_known {
+        true => to_list.map(|unlisted| if unlisted.path.is_empty() { Unlisted::root() } else { unlisted }).collect(),
+        false => vec![Unlisted::root()],
+    };
+    // A known directory is quiet, or it is among those that the walk begins with. Other ones come by their parents, which are not quiet.
+    let is_seen_to = |path: &str| glanced.contains_key(path);
+    let walked = walk_from(contents, begin, is_seen_to, |seen| Some(judge(contents, with_links, &seen)))?;
+    let mut here = Here { all: Vec::with_capacity(walked.found.len()), odd: walked.unnamed };
+    walked.found.into_iter().for_each(|judged| here.add(judged));
+    Ok(here)
+}
+
+/// What it is, or the name of what no archive can hold.
+fn judge(contents: &Dir, with_links: bool, seen: &Seen) -> Result<Found, String> {
+    let kind = match seen.file_type() {
+        FileType::RegularFile => Kind::File,
+        FileType::Directory => Kind::Directory,
+        FileType::Symlink if with_links && is_safe_link(contents, seen.path) => Kind::Symlink,
+        _ => return Err(seen.path.to_owned()),
+    };
+    let (path, mode) = (seen.path.to_owned(), seen.stat.st_mode & 0o7777);
+    Ok(Found { path, kind, stat: Stat::of_raw(seen.stat), mode, is_empty: seen.is_empty })
 }

@@ -160,9 +160,8 @@ impl Syncing {
         self.anew = listing.is_none();
         let recorded =
             listing.unwrap_or_default().entries.into_iter().map(|entry| super::baseline::Recorded { entry, stat: None }).collect();
-        self.baseline = Baseline::new(recorded, 0);
-        self.changes =
-            status::compare(&workspace.contents, &self.baseline.entries, 0, workspace.metadata.links).map_err(unreadable)?;
+        self.baseline = Baseline::new(recorded, Vec::new(), 0);
+        self.changes = status::compare(&workspace.contents, &self.baseline, workspace.metadata.links).map_err(unreadable)?;
         Ok(())
     }
 
@@ -309,8 +308,7 @@ impl Syncing {
 /// The workspace against its own baseline. Blocks.
 pub fn compare(workspace: &Workspace) -> Result<(Baseline, Changes), Failure> {
     let baseline = workspace.baseline()?;
-    let changes =
-        status::compare(&workspace.contents, &baseline.entries, baseline.taken, workspace.metadata.links).map_err(unreadable)?;
+    let changes = status::compare(&workspace.contents, &baseline, workspace.metadata.links).map_err(unreadable)?;
     Ok((baseline, changes))
 }
 

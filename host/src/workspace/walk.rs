@@ -42,8 +42,19 @@ const LISTING: usize = 32 << 10;
 /// Visits everything beneath `root`. Directories are kept by their path, not open: an archive can have more of them than a process
 /// may have files.
 pub fn walk<T: Send>(root: &Dir, visit: impl Fn(Seen<'_>) -> Option<T> + Sync) -> io::Result<Walked<T>> {
-    let mut walker = Walker::new(root, &visit);
-    let mut pending = vec![Directory { path: String::new(), stat: None }];
+    walk_from(root, vec![Unlisted::root()], |_| false, visit)
+}
+
+/// The same for what is in some directories, but not in those below them that are seen to otherwise.
+pub fn walk_from<T: Send>(
+    root: &Dir,
+    begin: Vec<Unlisted>,
+    is_seen_to: impl Fn(&str) -> bool + Sync,
+    visit: impl Fn(Seen<'_>) -> Option<T> + Sync,
+) -> io::Result<Walked<T>> {
+    let is_seen_to: &(dyn Fn(&str) -> bool + Sync) = &is_seen_to;
+    let mut walker = Walker::new(root, is_seen_to, &visit);
+    let mut pending = begin;
     while pending.len() < WORTH_SHARING {
         let Some(next) = pending.pop() else { return Ok(walker.home) };
         walker.look_into(next, &mut pending)?;
@@ -53,7 +64,7 @@ pub fn walk<T: Send>(root: &Dir, visit: impl Fn(Seen<'_>) -> Option<T> + Sync) -
     std::thread::scope(|scope| {
         let queue = &queue;
         let visit = &visit;
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(move || Walker::new(root, visit).work(queue))).collect();
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(move || Walker::new(root, is_seen_to, visit).work(queue))).collect();
         let mut home = walker.work(queue);
         for other in others {
             let other = other.join().map_err(|_| io::Error::other("a thread broke down"))?;
@@ -68,28 +79,35 @@ pub fn walk<T: Send>(root: &Dir, visit: impl Fn(Seen<'_>) -> Option<T> + Sync) -
     })
 }
 
-/// A directory that is still to be looked into; the root has no stat.
-struct Directory {
-    path: String,
-    stat: Option<Stat>,
+/// A directory that is still to be looked into. One without a stat is not visited itself.
+pub struct Unlisted {
+    pub path: String,
+    pub stat: Option<Stat>,
+}
+
+impl Unlisted {
+    pub fn root() -> Unlisted {
+        Unlisted { path: String::new(), stat: None }
+    }
 }
 
 struct Walker<'a, T, V> {
     root: &'a Dir,
+    is_seen_to: &'a (dyn Fn(&str) -> bool + Sync),
     visit: &'a V,
     home: Walked<T>,
     listing: Box<[MaybeUninit<u8>]>,
 }
 
 impl<'a, T, V: Fn(Seen<'_>) -> Option<T>> Walker<'a, T, V> {
-    fn new(root: &'a Dir, visit: &'a V) -> Walker<'a, T, V> {
+    fn new(root: &'a Dir, is_seen_to: &'a (dyn Fn(&str) -> bool + Sync), visit: &'a V) -> Walker<'a, T, V> {
         let home = Walked { found: Vec::new(), unnamed: Vec::new() };
-        Walker { root, visit, home, listing: Box::new_uninit_slice(LISTING) }
+        Walker { root, is_seen_to, visit, home, listing: Box::new_uninit_slice(LISTING) }
     }
 
     fn work(mut self, queue: &Queue) -> io::Result<Walked<T>> {
         while let Some(mut turn) = queue.next() {
-            let directory = std::mem::replace(&mut turn.directory, Directory { path: String::new(), stat: None });
+            let directory = std::mem::replace(&mut turn.directory, Unlisted::root());
             if let Err(error) = self.look_into(directory, &mut turn.below) {
                 turn.is_last = true;
                 return Err(error);
@@ -99,7 +117,7 @@ impl<'a, T, V: Fn(Seen<'_>) -> Option<T>> Walker<'a, T, V> {
     }
 
     /// Visits what is in a directory, and then the directory. Those in it are left for later.
-    fn look_into(&mut self, Directory { path, stat }: Directory, below: &mut Vec<Directory>) -> io::Result<()> {
+    fn look_into(&mut self, Unlisted { path, stat }: Unlisted, below: &mut Vec<Unlisted>) -> io::Result<()> {
         let dir = if path.is_empty() { self.root.try_clone() } else { self.root.open_dir_nofollow(&path) };
         let dir = match dir {
             Ok(dir) => dir,
@@ -134,7 +152,8 @@ impl<'a, T, V: Fn(Seen<'_>) -> Option<T>> Walker<'a, T, V> {
             };
             let inner = joined(text);
             match FileType::from_raw_mode(stat.st_mode) {
-                FileType::Directory => below.push(Directory { path: inner, stat: Some(stat) }),
+                FileType::Directory if (self.is_seen_to)(&inner) => {}
+                FileType::Directory => below.push(Unlisted { path: inner, stat: Some(stat) }),
                 _ => self.home.found.extend((self.visit)(Seen { path: &inner, stat: &stat, is_empty: false })),
             }
         }
@@ -152,7 +171,7 @@ struct Queue {
 }
 
 struct State {
-    pending: Vec<Directory>,
+    pending: Vec<Unlisted>,
     /// Threads that are looking into one, and may find more.
     looking: usize,
 }
@@ -161,8 +180,8 @@ struct State {
 /// a thread that broke down.
 struct Turn<'a> {
     queue: &'a Queue,
-    directory: Directory,
-    below: Vec<Directory>,
+    directory: Unlisted,
+    below: Vec<Unlisted>,
     /// The walk ends here.
     is_last: bool,
 }

@@ -1,4 +1,4 @@
-//! Who can put one changed file back into an archive: zipfs, and the programs that people use for it.
+//! Who can put one changed file back into an archive: zipfs, and the programs that people use for it. One only copies.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -28,6 +28,7 @@ pub fn find(field: &Field, set: Set, archive: &Path, directory: &Path) -> Result
         (Role::ZipUpdate, "zip -u", PathBuf::from("zip")),
         (Role::SevenZipUpdate, "7z u", PathBuf::from("7z")),
         (Role::Recompress, "zip, everything", PathBuf::from("zip")),
+        (Role::Floor, "copy, hash, flush", field.programs.join("copy-hash-flush")),
     ];
     for (role, name, program) in candidates {
         if role != Role::Zipfs && Command::new(&program).arg("-h").output().is_err() {
@@ -111,6 +112,7 @@ impl Packer {
             Role::Zipfs => &mut command,
             Role::ZipUpdate => command.args(["-q", "-u"]).arg(&self.archive).arg(&self.file),
             Role::SevenZipUpdate => command.args(["u", "-bd", "-y"]).arg(&self.archive).arg(&self.file),
+            Role::Floor => command.arg(&self.archive).arg(self.archive.with_extension("anew.zip")),
             _ => command.args(["-q", "-r"]).arg(self.archive.with_extension("anew.zip")).arg("."),
         };
         command
@@ -118,6 +120,9 @@ impl Packer {
 
     /// Whether the archive now has what was changed; and whoever writes a new one each time starts from nothing again.
     pub fn check(&self, round: usize) -> Result<()> {
+        if self.role == Role::Floor {
+            return Ok(std::fs::remove_file(self.archive.with_extension("anew.zip"))?);
+        }
         let written = match self.role {
             Role::Recompress => self.archive.with_extension("anew.zip"),
             _ => self.archive.clone(),

@@ -31,7 +31,7 @@ pub enum Role {
     TypeScript,
     /// A program that lists archives without opening a session.
     Lister,
-    /// Two pipes and no server.
+    /// What has to be done in any case: two pipes and no server; or an archive copied, hashed and flushed, and nothing else.
     Floor,
     /// Info-ZIP's, where archives are unpacked.
     Unzip,
@@ -97,6 +97,8 @@ pub struct Field {
     pub absent: Vec<Absent>,
     /// The zipfs that is measured, as a command.
     pub program: PathBuf,
+    /// Where the programs of this crate are.
+    pub programs: PathBuf,
     /// Where large archives are kept from run to run.
     pub bench: PathBuf,
     /// Where they are unpacked, on the same disk. Gone at the end.
@@ -132,6 +134,7 @@ impl Field {
             peers: Vec::new(),
             absent: Vec::new(),
             program: subject.program.clone(),
+            programs: places.programs.clone(),
             bench: places.bench.clone(),
             scratch: tempfile::Builder::new().prefix("unpacked-").tempdir_in(&places.bench)?,
             inside: places.build_inside().map_err(|error| format!("{error:#}")),
