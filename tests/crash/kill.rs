@@ -12,14 +12,18 @@ fn kill_everywhere(act: Act, calls: &str, step: usize) -> usize {
     let some: Vec<_> = all.iter().step_by(step).collect();
     let killed = std::sync::atomic::AtomicUsize::new(0);
     each(&some, |point| {
-        let scene = Scene::prepare(act);
-        let inject = format!("{}:signal=KILL:when={}", point.call, point.number);
-        let (answer, log) = scene.traced(calls, Some(&inject));
-        // Which thread makes a call can differ from run to run, and with it the number; then nothing happened, which is fine too.
-        if answer.is_none() && log.contains("killed by SIGKILL") {
-            killed.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        // Which thread makes a call can differ from run to run, and with it the number; then nothing happens, and it is tried again.
+        for _ in 0..3 {
+            let scene = Scene::prepare(act);
+            let inject = format!("{}:signal=KILL:when={}", point.call, point.number);
+            let (answer, log) = scene.traced(calls, Some(&inject));
+            let is_killed = answer.is_none() && log.contains("killed by SIGKILL");
+            scene.check(&format!("{act:?} killed at {} {}", point.call, point.number));
+            if is_killed {
+                killed.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+                break;
+            }
         }
-        scene.check(&format!("{act:?} killed at {} {}", point.call, point.number));
     });
     let killed = killed.into_inner();
     eprintln!("{act:?}: killed at {killed} of {} points", some.len());
