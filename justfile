@@ -37,6 +37,10 @@ fault *arguments:
 conformance:
     cargo test --release --package zipfs --test promises protocol::conformance -- --nocapture
 
+# Mixed calls, hostile ones, callers that hang up and a server that is killed, for so many seconds: nothing may grow or be left.
+soak seconds="3600":
+    ZIPFS_SOAK_SECONDS={{seconds}} cargo test --release --package zipfs --test promises limits::soak -- --nocapture
+
 # Side by side with the peers, in one run; prints ratios. Extra arguments go to the bench: `just bench --quick call read`.
 bench *arguments:
     cargo build --release

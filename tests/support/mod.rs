@@ -13,6 +13,7 @@ mod programs;
 mod raw_zip;
 mod server;
 mod serving;
+mod service;
 mod terminal;
 mod web;
 
@@ -29,5 +30,6 @@ pub use programs::{have, python, run, skipped};
 pub use raw_zip::{Part, RawEntry, field, raw_entries, raw_zip};
 pub use server::{Reply, Server, Session};
 pub use serving::Serving;
+pub use service::{Agent, Line, Response, Service, token};
 pub use terminal::Terminal;
 pub use web::{Web, reply};

@@ -40,7 +40,16 @@ impl Gate {
     }
 
     /// The tool that answers a method of JSON-RPC, if one of the plugins that are offered has it. The first that has it wins.
-    pub fn tool_of_method(&self, method: &str, only: Option<&str>) -> Option<String> {
+    pub async fn tool_of_method(&self, method: &str, only: Option<&str>) -> Option<String> {
+        if let Some(tool) = self.offered_method(method, only) {
+            return Some(tool);
+        }
+        // It may be of a plugin that was just added.
+        self.refresh().await;
+        self.offered_method(method, only)
+    }
+
+    fn offered_method(&self, method: &str, only: Option<&str>) -> Option<String> {
         let registry = self.registry();
         let offered = registry.plugins.iter().filter(|plugin| only.is_none_or(|only| plugin.description.name == only));
         // By the plugin's own tools only: a manifest must not give a method to somebody else's.

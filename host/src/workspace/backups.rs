@@ -157,6 +157,12 @@ pub fn rotate(
     Ok(Some(newest))
 }
 
+/// Forgets which backups of an archive are ours, once there is no such archive.
+pub fn forget(workspaces: &Dir, source: &Path) {
+    let key = hex(&Sha256::digest(source.as_os_str().as_encoded_bytes()));
+    let _ = workspaces.open_dir(LISTS).and_then(|lists| lists.remove_file(key));
+}
+
 fn file_name(source: &Path) -> io::Result<&str> {
     source.file_name().and_then(|name| name.to_str()).ok_or_else(|| io::ErrorKind::InvalidFilename.into())
 }

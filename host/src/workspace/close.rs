@@ -1,5 +1,6 @@
 //! Ending a session: out of sight in one step, then removed.
 
+use super::backups;
 use super::durable::flush_directory;
 use super::layout;
 use super::quota::{Ledger, Usage};
@@ -21,6 +22,10 @@ pub fn close(workspaces: &Workspaces, workspace: Workspace) -> Result<(), Failur
     // The session is gone for everybody. What cannot be removed now is removed by the next open.
     if let Err(error) = root.remove_dir_all(&hidden) {
         tracing::warn!(%error, "a closed workspace could not be removed completely");
+    }
+    // Of an archive that went with its session nobody needs to know which backups were ours.
+    if workspace.holds_its_archive() {
+        backups::forget(root, &workspace.metadata.source_path);
     }
     if let Ok(total) = workspaces.total() {
         let _ = total.give_back(Usage { bytes: used.bytes + original, files: used.files + 1 });

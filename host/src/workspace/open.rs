@@ -257,8 +257,9 @@ impl Opening {
         flush_filesystem(&self.dir, durability).map_err(storage)?;
         wait_until(settled);
 
-        // Names are unique for each owner only, and a directory can be there once.
-        let directory = if self.name.is_empty() || !self.owner.is_local() { &self.id } else { &self.name };
+        // Names are unique for each owner only, and a directory can be there once. An uploaded archive is in it, by its path.
+        let is_named = !self.name.is_empty() && self.owner.is_local() && self.uploaded.is_none();
+        let directory = if is_named { &self.name } else { &self.id };
         let root = self.workspaces.root();
         let gate = recover::Publishing::begin(root).map_err(storage)?;
         check_room(&self.workspaces, &self.owner, &self.name)?;

@@ -73,12 +73,25 @@ impl McpEndpoint {
             return refused;
         }
         accept_what_we_send(&mut parts);
-        let begins = !parts.headers.contains_key(SESSION);
+        let named = parts.headers.get(SESSION).and_then(|id| id.to_str().ok()).map(str::to_owned);
+        let is_end = parts.method == Method::DELETE;
         let owner = principal.id.clone();
         parts.extensions.insert(principal);
         let reply = self.service.handle(Request::from_parts(parts, Full::new(body))).await;
-        if begins && let Some(made) = reply.headers().get(SESSION).and_then(|id| id.to_str().ok()) {
-            self.bind(made, owner).await;
+        match named {
+            None => {
+                if let Some(made) = reply.headers().get(SESSION).and_then(|id| id.to_str().ok()) {
+                    self.bind(made, owner).await;
+                }
+            }
+            // It was ended, or has ended by itself: from now on it is like one that never was.
+            Some(id) if (is_end && reply.status().is_success()) || reply.status() == StatusCode::NOT_FOUND => {
+                self.owners().by_session.remove(&id);
+                if !is_end {
+                    return session_not_found();
+                }
+            }
+            Some(_) => {}
         }
         reply.map(|body| body.map_err(|never| match never {}).boxed())
     }

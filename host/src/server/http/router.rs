@@ -90,7 +90,7 @@ impl Router {
             Some(below) => Some(below.strip_prefix('/').ok_or_else(reply::not_found)?.into()),
             None => return Err(reply::not_found()),
         };
-        let endpoint = self.endpoint(plugin.as_deref())?;
+        let endpoint = self.endpoint(plugin.as_deref()).await?;
         let bytes = body::read(body, bounds).await?;
         let is_endless = match parts.method {
             Method::POST => self.look_at(&principal, plugin.as_deref(), &parts, &bytes).await?,
@@ -165,11 +165,15 @@ impl Router {
     }
 
     /// The endpoint of a plugin, or of all of them; made when it is first asked for.
-    fn endpoint(&self, plugin: Option<&str>) -> Result<Arc<McpEndpoint>, Reply> {
+    async fn endpoint(&self, plugin: Option<&str>) -> Result<Arc<McpEndpoint>, Reply> {
         let is_offered = |name: &str| {
             self.only.as_deref().is_none_or(|only| only == name)
                 && self.gate.registry().plugins.iter().any(|plugin| plugin.description.name == name)
         };
+        if plugin.is_some_and(|name| !is_offered(name)) {
+            // It may have been added just now.
+            self.gate.refresh().await;
+        }
         if plugin.is_some_and(|name| !is_offered(name)) {
             return Err(reply::not_found());
         }

@@ -105,7 +105,7 @@ async fn one(
             return id.and_then(|id| wrong(&id, INVALID_PARAMS, why, StatusCode::BAD_REQUEST));
         }
     };
-    let Some(tool) = gate.tool_of_method(&method, only) else {
+    let Some(tool) = gate.tool_of_method(&method, only).await else {
         let more = if is_of_mcp(&method) { "; MCP is spoken at /mcp" } else { "" };
         let why = format!("Method not found: {method}{more}");
         let unknown = Failure::new(Class::NotFound, "UNKNOWN_TOOL", why.clone());

@@ -188,9 +188,10 @@ where
         let (router, busy, call) = (router.clone(), busy.begin(), calls.token());
         async move {
             let reply = router.answer(request).await;
-            let call = reply.extensions().get::<Endless>().is_none().then_some(call);
-            // Both are let go of when the last byte is sent, or nobody wants it any more.
-            Ok::<_, Infallible>(reply.map(|body| Held { body, _held: (busy, call) }))
+            // Both are let go of when the last byte is sent, or nobody wants it any more. A stream without an end holds neither: the
+            // server would wait for it in vain, and whoever opens many of them would keep others out.
+            let held = reply.extensions().get::<Endless>().is_none().then_some((busy, call));
+            Ok::<_, Infallible>(reply.map(|body| Held { body, _held: held }))
         }
     });
     let mut conversation = std::pin::pin!(protocol.serve_connection(TokioIo::new(stream), service));

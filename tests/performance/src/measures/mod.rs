@@ -5,6 +5,7 @@ mod call;
 mod command;
 mod grep;
 mod growth;
+mod http;
 mod inside;
 mod memory;
 mod open;
@@ -41,6 +42,7 @@ pub const ALL: &[Measure] = &[
     start::MEASURE,
     command::MEASURE,
     pipelined::MEASURE,
+    http::MEASURE,
     open::SOURCE,
     open::SMALL,
     open::TEXT,
