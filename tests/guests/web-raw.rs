@@ -79,6 +79,7 @@ fn scheme(authority: &str, scheme: Scheme) -> Result<(), String> {
     let request = OutgoingRequest::new(Fields::new());
     request.set_scheme(Some(&scheme)).map_err(|()| "scheme")?;
     request.set_authority(Some(authority)).map_err(|()| "authority")?;
+    request.set_path_with_query(Some("/")).map_err(|()| "path")?;
     send(request, None).map(drop)
 }
 
@@ -125,7 +126,10 @@ fn many(target: Target) -> Result<Stopped, Error> {
     let mut kept = Vec::new();
     until_refused(|_| {
         let request = OutgoingRequest::new(Fields::new());
-        let made = request.set_scheme(Some(&Scheme::Http)).and_then(|()| request.set_authority(Some(&target.authority)));
+        let made = request
+            .set_scheme(Some(&Scheme::Http))
+            .and_then(|()| request.set_authority(Some(&target.authority)))
+            .and_then(|()| request.set_path_with_query(Some("/")));
         made.map_err(|()| "request".to_owned())?;
         kept.push(send(request, None)?);
         Ok::<u64, String>(1)

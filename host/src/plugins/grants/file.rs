@@ -3,7 +3,6 @@
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
 
 use jiff::Timestamp;
 use rustix::fs::{FlockOperation, flock};
@@ -26,12 +25,13 @@ pub struct GrantFile {
     path: PathBuf,
 }
 
-/// Tells versions of the file apart. Each change makes a new file; one that is edited in place has another time or length.
+/// Tells versions of the file apart. Each change makes a new file; one that is edited in place, or lent to others by its mode, has
+/// another time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
     inode: u64,
     bytes: u64,
-    modified: SystemTime,
+    changed: (i64, i64),
 }
 
 impl GrantFile {
@@ -46,7 +46,7 @@ impl GrantFile {
     /// Which version is there now. One `stat`.
     pub fn stamp(&self) -> Option<Stamp> {
         let found = std::fs::metadata(&self.path).ok()?;
-        Some(Stamp { inode: found.ino(), bytes: found.size(), modified: found.modified().ok()? })
+        Some(Stamp { inode: found.ino(), bytes: found.size(), changed: (found.ctime(), found.ctime_nsec()) })
     }
 
     /// All grants, those that expired included. No file means none; one that cannot be understood is an error, so that nobody is
