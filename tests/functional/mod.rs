@@ -43,5 +43,6 @@ mod roots;
 mod sessions;
 mod status;
 mod sync;
+mod system_calls;
 mod typed;
 mod workflow;

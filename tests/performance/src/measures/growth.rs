@@ -6,7 +6,6 @@
 
 use std::io::Write;
 use std::path::Path;
-use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
@@ -21,7 +20,6 @@ use crate::opened::{NAME, Opened};
 use crate::peers::{Absent, Field, Role};
 use crate::pipe::{Launch, Pipe};
 use crate::promise::Promise;
-use crate::timed;
 use crate::wire::Request;
 
 pub const MEASURE: Measure = Measure {
@@ -174,7 +172,6 @@ impl Bed {
             }
             "sync" => {
                 self.change()?;
-                timed::run(&mut Command::new("sync"))?;
                 ask(&mut self.pipe, "zipfs_sync", json!({"session": NAME}))
             }
             "start" => {
