@@ -8,8 +8,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use crate::support::programs::have;
-use crate::support::{Archive, Server};
+use crate::support::{Archive, Server, have};
 
 /// What is about files and directories. What moves work between threads depends on who is busy, and is not counted.
 const COUNTED: &str = "openat,openat2,statx,newfstatat,flock,utimensat,fcntl,pread64,getdents64";
