@@ -44,8 +44,8 @@ soak seconds="3600":
 # Side by side with the peers, in one run; prints ratios. Extra arguments go to the bench: `just bench --quick call read`.
 bench *arguments:
     cargo build --release
-    CARGO_ENCODED_RUSTFLAGS=-Ctarget-feature=+simd128 cargo build --package zipfs-guests --example noop --target wasm32-wasip2 --profile guest --target-dir target/guests
-    cargo run --release --package zipfs-bench -- --noop target/guests/wasm32-wasip2/guest/examples/noop.wasm {{arguments}}
+    CARGO_ENCODED_RUSTFLAGS=-Ctarget-feature=+simd128 cargo build --package zipfs-guests --example noop --example faces --target wasm32-wasip2 --profile guest --target-dir target/guests
+    cargo run --release --package zipfs-bench -- --noop target/guests/wasm32-wasip2/guest/examples/noop.wasm --faces target/guests/wasm32-wasip2/guest/examples/faces.wasm {{arguments}}
 
 # The same with the peers that have to be compiled first, and the results and their picture into the repository.
 bench-peers *arguments:

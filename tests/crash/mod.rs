@@ -6,6 +6,7 @@ mod errors;
 mod kill;
 mod limits;
 pub mod places;
+mod plugins;
 mod power;
 mod scene;
 mod stepper;

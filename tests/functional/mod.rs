@@ -38,6 +38,7 @@ mod links;
 mod metrics;
 mod names;
 mod open;
+mod plugins;
 mod prune;
 mod roots;
 mod sessions;

@@ -14,7 +14,10 @@ fn refused(name: &str) -> String {
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(!output.status.success(), "{name} was added");
     assert!(began.elapsed() < Duration::from_secs(20), "{name}");
-    assert!(!data.path().join("plugins").join(name).exists(), "{name} left something behind");
+    let left = std::fs::read_dir(data.path().join("plugins")).map_or(0, Iterator::count);
+    assert_eq!(left, 0, "{name} left something behind");
+    let code = std::fs::read_dir(data.path().join("cache")).into_iter().flatten().flatten();
+    assert!(code.into_iter().all(|entry| entry.path().extension().is_none_or(|end| end != "cwasm")), "{name} left code behind");
     // The host is none the worse.
     assert!(Zipfs(data.path()).ok(&["tools"]).contains("zipfs_read"));
     text
@@ -72,7 +75,8 @@ fn what_is_no_component_is_refused() {
 fn a_component_that_was_exchanged_is_not_run() {
     let server = Server::start();
     server.add("noop");
-    let stored = server.data().join("plugins/noop/component.wasm");
+    let mut components = std::fs::read_dir(server.data().join("plugins")).unwrap().flatten().map(|entry| entry.path());
+    let stored = components.find(|path| path.file_name().unwrap().to_string_lossy().starts_with("noop-")).unwrap();
     std::fs::copy(guest("trap"), &stored).unwrap();
     // What was compiled when the plugin was admitted is bound to its digest and still runs; the other component never does.
     server.call("noop", json!({})).value();

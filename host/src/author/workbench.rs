@@ -55,7 +55,7 @@ impl Workbench {
         let mut candidate = examine_ambient(path, &gate.sandbox, &gate.cache).await?;
         adjust(&mut candidate);
         let given = everything_harmless(&candidate.manifest)?;
-        let name = candidate.admit(&gate.registry(), &gate.store, gate.grants.file(), given, None)?.name;
+        let name = candidate.admit(&gate.desk(), given, None)?.name;
         gate.refresh().await;
         let registry = gate.registry();
         let plugin = registry.plugins.iter().find(|plugin| plugin.description.name == name).cloned();

@@ -74,7 +74,7 @@ async fn propose(line: &Line<'_>) -> Option<Vec<Proposal>> {
     }
     let before: Vec<&str> = line.positionals.iter().map(String::as_str).collect();
     let proposals = match (line.path.as_str(), &before[..]) {
-        ("open" | "plugin add" | "man", []) => return None,
+        ("open" | "plugin add" | "plugin pack" | "plugin sign" | "plugin keygen" | "man", []) => return None,
         ("close" | "sync" | "status" | "path", []) => sessions(""),
         ("ls" | "tree" | "diff", []) | ("grep", [_]) => places(line.current, "").await,
         ("read" | "write" | "delete", []) => places(line.current, ":").await,
@@ -82,7 +82,9 @@ async fn propose(line: &Line<'_>) -> Option<Vec<Proposal>> {
             paths(Some(session), line.current).await
         }
         ("call" | "tools", []) => tools().await,
-        ("plugin remove" | "plugin grant" | "plugin revoke", []) => plugins().await,
+        ("plugin remove" | "plugin info" | "plugin update" | "plugin verify" | "plugin grant" | "plugin revoke", []) => {
+            plugins().await
+        }
         ("" | "help", []) => subcommands(line.root),
         ("plugin" | "audit", []) => subcommands(line.command),
         ("completion", []) => line.command.get_positionals().next().map(choices).unwrap_or_default(),

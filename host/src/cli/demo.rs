@@ -107,7 +107,7 @@ async fn intrude(client: &Client, gate: &Gate, place: &Path) -> Result<(), Failu
     std::fs::write(folder.join("intruder.wasm"), bundled.wasm).map_err(|error| failed(&error))?;
     std::fs::write(folder.join("plugin.toml"), bundled.manifest).map_err(|error| failed(&error))?;
     let candidate = examine_ambient(&folder, &gate.sandbox, &gate.cache).await?;
-    candidate.admit(&gate.registry(), &gate.store, gate.grants.file(), Vec::new(), None)?;
+    candidate.admit(&gate.desk(), Vec::new(), None)?;
     print("\nA hostile plugin was added while the server runs. It may write the session's workspace. What it tries:\n")?;
     let tried = call(client, "escape", json!({})).await?;
     for attempt in tried["attempts"].as_array().into_iter().flatten() {

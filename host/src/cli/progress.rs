@@ -37,6 +37,20 @@ impl Progress {
         }
     }
 
+    /// Bytes that have come, of as many as are known to be on the way.
+    pub fn bytes(&self, done: u64, total: Option<u64>) {
+        if let Some(total) = total
+            && self.0.length().is_none()
+        {
+            self.0.set_style(style("{prefix} {wide_bar} {bytes}/{total_bytes} {binary_bytes_per_sec}"));
+            self.0.set_length(total);
+        }
+        if total.is_none() {
+            self.0.set_message(format!("{done} bytes"));
+        }
+        self.0.set_position(done);
+    }
+
     pub fn clear(self) {
         self.0.finish_and_clear();
     }

@@ -19,7 +19,7 @@ pub use egress::EgressLimits;
 pub use http::{Http, PrincipalLimits};
 pub use paths::{DataDir, WRITABLE_BY_OTHERS, check_private};
 pub use policy::{Policy, Rule};
-pub use settings::{CallLimits, CloseUnsaved, Defaults, Durability, Security, Settings, ToolNames};
+pub use settings::{CallLimits, CloseUnsaved, Defaults, Durability, PluginSettings, Security, Settings, ToolNames};
 pub use sources::{Source, Sources, all_settings};
 pub use tasking::Tasks;
 pub use telemetry::{LogFormat, Telemetry};

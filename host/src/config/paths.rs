@@ -70,7 +70,7 @@ impl DataDir {
         self.0.join("workspaces")
     }
 
-    /// One directory for each added plugin.
+    /// The components of added plugins.
     pub fn plugins(&self) -> PathBuf {
         self.0.join("plugins")
     }

@@ -23,6 +23,7 @@ pub struct Settings {
     pub defaults: Defaults,
     pub calls: CallLimits,
     pub egress: EgressLimits,
+    pub plugins: PluginSettings,
     pub tool_names: ToolNames,
     pub durability: Durability,
     /// Who may use which tool, over what the tools declare.
@@ -147,6 +148,34 @@ impl Default for CallLimits {
             directory_files: 10_000,
             concurrent: 32,
             validate_results: cfg!(debug_assertions),
+        }
+    }
+}
+
+/// How plugins are taken in.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct PluginSettings {
+    /// Refuse plugins without a signature by one of `trusted_keys`, when they are added and each time their code is loaded.
+    pub require_signatures: bool,
+    /// Public keys of minisign: the second lines of their `.pub` files.
+    pub trusted_keys: Vec<String>,
+    /// A component. Compiling takes seconds for each megabyte. Test: `functional::plugins::https`.
+    pub max_component_bytes: u64,
+    /// A download, from the first connection to the last byte. Test: `functional::plugins::https`.
+    pub download_timeout_ms: u64,
+    /// Whether a server takes up plugins that are put into `plugins/incoming`, if they need nothing beyond the workspace.
+    pub take_up_incoming: bool,
+}
+
+impl Default for PluginSettings {
+    fn default() -> Self {
+        PluginSettings {
+            require_signatures: false,
+            trusted_keys: Vec::new(),
+            max_component_bytes: 64 << 20,
+            download_timeout_ms: 300_000,
+            take_up_incoming: true,
         }
     }
 }

@@ -46,6 +46,7 @@ impl Gate {
         let answer = async {
             let touched = authorise::may_call(&self.config.settings.policy, &call.principal, &found, &call.arguments)?;
             let _turn = self.turns.take(&call.principal)?;
+            self.prepare(&found.plugin).await?;
             let agreed = self.agree(&found)?;
             let (arguments, session) = arguments::check(&found, agreed.is_bound(), call.arguments)?;
             let held = self.hold(&found, &agreed, &call.cancel);

@@ -13,11 +13,15 @@ use crate::audit::Log;
 use crate::config::{Config, WRITABLE_BY_OTHERS, check_private};
 use crate::failure::Failure;
 use crate::observe::{Observer, State};
+use crate::plugins::admission::Desk;
 use crate::plugins::bundled::BUNDLED;
+use crate::plugins::cache::Cache;
 use crate::plugins::grants::GrantFile;
+use crate::plugins::incoming::Incoming;
 use crate::plugins::secrets::Secrets;
-use crate::plugins::store::{Cache, Store};
-use crate::plugins::{Found, Registry};
+use crate::plugins::signature::Trust;
+use crate::plugins::store::Store;
+use crate::plugins::{Found, Plugin, Registry};
 use crate::sandbox::archives::SessionHost;
 use crate::sandbox::driver::Driver;
 use crate::sandbox::egress::Network;
@@ -61,7 +65,8 @@ impl Gate {
         let sandbox = Sandbox::new(shape, &config.settings.calls)
             .map_err(|error| Failure::internal(format!("The sandbox cannot be made: {error:#}.")))?;
         let sandbox = Arc::new(sandbox);
-        let (store, cache) = (Store::new(&config.data), Cache::new(&config.data));
+        let trust = Arc::new(Trust::of(&config.settings.plugins)?);
+        let (store, cache) = (Store::new(&config.data), Cache::new(&config.data, trust));
         let network = Arc::new(Network::new(config.settings.egress.clone()));
         let (grants, secrets) = (Grants::new(GrantFile::new(&config.data), store.clone()), Secrets::new(&config.data));
         let registry = Registry::load(&sandbox, &store, &cache, None).await?;
@@ -114,7 +119,7 @@ impl Gate {
     /// Reads the plugins again if any was added or removed.
     pub async fn refresh(&self) {
         let before = self.registry();
-        if self.store.changed() == before.made_from {
+        if self.store.stamp() == before.made_from {
             return;
         }
         match Registry::load(&self.sandbox, &self.store, &self.cache, Some(&before)).await {
@@ -127,15 +132,14 @@ impl Gate {
         }
     }
 
-    /// The tool of that name. A name that is not known may be of a plugin that was just added. What the endpoint does not offer or
-    /// the caller may not know of is as unknown as what does not exist.
+    /// The tool of that name. What the endpoint does not offer or the caller may not know of is as unknown as what does not exist.
+    ///
+    /// Whether plugins came, changed or went is looked at each time, which is one `stat`: once the command that removed a plugin is
+    /// over, nobody calls that plugin any more.
     pub(super) async fn find(&self, name: &str, only: Option<&str>, principal: &Principal) -> Result<Found, Refusal> {
-        let mut found = self.registry().find(name);
-        if found.is_none() {
-            self.refresh().await;
-            found = self.registry().find(name);
-        }
-        found
+        self.refresh().await;
+        self.registry()
+            .find(name)
             .filter(|found| only.is_none_or(|only| found.plugin.description.name == only))
             .filter(|found| authorise::may_know(&self.config.settings.policy, principal, found))
             .ok_or_else(|| Refusal::UnknownTool(name.to_owned()))
@@ -150,6 +154,37 @@ impl Gate {
     pub fn metrics(&self) -> String {
         let sessions = self.workspaces().known().map_or(0, |known| known.len());
         self.observer.meters.render(&State { sessions, running: self.sandbox.running() })
+    }
+
+    /// Loads the code of a plugin. It may have to be compiled, which takes seconds: that is not done on a thread that serves
+    /// others, and not while a session is locked. Test: `functional::plugins::hot::code_is_compiled_before_the_session_is_locked`.
+    pub(super) async fn prepare(&self, plugin: &Arc<Plugin>) -> Result<(), Failure> {
+        if plugin.is_ready() {
+            return Ok(());
+        }
+        let (plugin, sandbox, cache) = (plugin.clone(), self.sandbox.clone(), self.cache.clone());
+        tokio::task::spawn_blocking(move || plugin.compiled(&sandbox, &cache).map(|_| ()))
+            .await
+            .map_err(|error| Failure::internal(format!("The compiler stopped: {error}.")))?
+    }
+
+    /// What plugins are admitted with.
+    pub fn desk(&self) -> Desk<'_> {
+        Desk {
+            sandbox: &self.sandbox,
+            registry: self.registry(),
+            store: &self.store,
+            cache: &self.cache,
+            grants: self.grants.file(),
+            settings: &self.config.settings.plugins,
+        }
+    }
+
+    /// Takes up plugins that were put into `plugins/incoming`. For servers, now and then.
+    pub async fn take_up_incoming(&self) {
+        if self.config.settings.plugins.take_up_incoming && Incoming::new(&self.config.data).take_up(&self.desk()).await {
+            self.refresh().await;
+        }
     }
 
     /// The driver for archives, loaded now if it was not yet.

@@ -161,6 +161,7 @@ impl Gate {
         entry.of_plugin(plugin);
         let read = async {
             let _turn = self.turns.take(&reader.principal)?;
+            self.prepare(plugin).await?;
             let visit = Visit {
                 sandbox: &self.sandbox,
                 compiled: plugin.compiled(&self.sandbox, &self.cache)?,

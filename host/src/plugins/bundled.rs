@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use super::cache::Cache;
 use super::manifest::Manifest;
-use super::store::Cache;
 use crate::failure::Failure;
 use crate::sandbox::{Compiled, Sandbox};
 
@@ -51,13 +51,16 @@ mod tests {
     #[tokio::test]
     async fn code_that_does_not_fit_is_compiled_once_and_kept() {
         let data = tempfile::tempdir().unwrap();
-        let cache = Cache::new(&DataDir::at(data.path()));
+        let cache = Cache::new(&DataDir::at(data.path()), Arc::default());
         let sandbox = Sandbox::new(Shape::Command, &CallLimits::default()).unwrap();
         let good = BUNDLED.iter().find(|bundled| bundled.name == "intruder").unwrap();
         assert!(sandbox.load_embedded(good.code).is_some(), "the embedded code fits the machine it was built on");
         let bad = Bundled { code: &NONSENSE.0, ..*good };
         assert!(bad.load(&sandbox, &cache).unwrap().tools.is_some());
-        let kept = || std::fs::read_dir(data.path().join("cache")).unwrap().count();
+        let kept = || {
+            let entries = std::fs::read_dir(data.path().join("cache")).unwrap().flatten();
+            entries.filter(|entry| entry.path().extension().is_some_and(|end| end == "cwasm")).count()
+        };
         assert_eq!(kept(), 1);
         let began = std::time::Instant::now();
         bad.load(&sandbox, &cache).unwrap();

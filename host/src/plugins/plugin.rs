@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, OnceLock};
 use serde_json::Value;
 
 use super::bundled::Bundled;
+use super::cache::{Cache, Stored};
 use super::description::{Description, Tool};
 use super::grants;
 use super::manifest::Manifest;
-use super::store::Cache;
 use crate::failure::Failure;
 use crate::sandbox::{Compiled, Sandbox};
 
@@ -27,7 +27,11 @@ pub struct Plugin {
 /// Where the component is.
 pub enum Origin {
     Bundled(&'static Bundled),
-    Stored(PathBuf),
+    Stored {
+        path: PathBuf,
+        /// The signature that came beside it.
+        signature: Option<String>,
+    },
 }
 
 /// Compiled validators, made when a tool is first called.
@@ -51,8 +55,14 @@ impl Plugin {
     pub fn grant_digest(&self) -> &str {
         match &self.origin {
             Origin::Bundled(_) => grants::BUNDLED,
-            Origin::Stored(_) => &self.digest,
+            Origin::Stored { .. } => &self.digest,
         }
+    }
+
+    /// Whether the code is loaded, or at hand: then [`Plugin::compiled`] takes no time.
+    pub fn is_ready(&self) -> bool {
+        // Whoever holds the lock is compiling.
+        matches!(self.origin, Origin::Bundled(_)) || self.compiled.try_lock().is_ok_and(|compiled| compiled.is_some())
     }
 
     /// The code, loaded or made on first use and then kept.
@@ -63,7 +73,10 @@ impl Plugin {
         }
         let compiled = match &self.origin {
             Origin::Bundled(bundled) => bundled.load(sandbox, cache)?,
-            Origin::Stored(directory) => cache.load(sandbox, directory, &self.digest)?,
+            Origin::Stored { path, signature } => {
+                let name = &self.description.name;
+                cache.load(sandbox, &Stored { name, path, digest: &self.digest, signature: signature.as_deref() })?
+            }
         };
         Ok(kept.insert(compiled).clone())
     }

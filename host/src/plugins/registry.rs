@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::SystemTime;
 
+use super::admission::already_there;
 use super::bundled::BUNDLED;
+use super::cache::Cache;
 use super::describe::describe;
 use super::description::Tool;
 use super::plugin::{Origin, Plugin};
-use super::store::{Cache, Store};
+use super::signature::required;
+use super::store::{Stamp, Store};
 use crate::failure::{Class, Failure};
 use crate::sandbox::Sandbox;
 
@@ -20,7 +22,7 @@ pub struct Registry {
     /// Documented names that are not portable, for callers who know those.
     verbatim: BTreeMap<String, String>,
     /// State of the store that this was made from.
-    pub made_from: Option<SystemTime>,
+    pub made_from: Option<Stamp>,
 }
 
 /// A tool and the plugin it belongs to.
@@ -42,7 +44,8 @@ const NOT_OFFERED: [&str; 2] = ["archive-zip", "intruder"];
 impl Registry {
     /// Reads what there is. Plugins that are the same as in `before` keep their code.
     pub async fn load(sandbox: &Sandbox, store: &Store, cache: &Cache, before: Option<&Registry>) -> Result<Registry, Failure> {
-        let made_from = store.changed();
+        // Looked at first: a change while we read makes us read again.
+        let made_from = store.stamp();
         let mut plugins = Vec::new();
         for bundled in BUNDLED.iter().filter(|bundled| !NOT_OFFERED.contains(&bundled.name)) {
             if let Some(known) = before.and_then(|before| before.same(bundled.name, bundled.digest)) {
@@ -60,15 +63,44 @@ impl Registry {
             };
             plugins.push(Arc::new(Plugin::new(manifest, description, bundled.digest.into(), Origin::Bundled(bundled))));
         }
-        for plugin in store.load_all() {
-            let known = before.and_then(|before| before.same(&plugin.description.name, &plugin.digest));
-            plugins.push(known.filter(|known| known.manifest == plugin.manifest).unwrap_or_else(|| Arc::new(plugin)));
-        }
+        plugins.extend(Registry::stored(store, cache, before));
         Ok(Registry::of(plugins, made_from))
     }
 
+    /// The plugins that were added. What is required of signatures may have changed since.
+    fn stored(store: &Store, cache: &Cache, before: Option<&Registry>) -> Vec<Arc<Plugin>> {
+        let mut plugins = Vec::new();
+        for record in store.load_all() {
+            if !cache.trust().admits(&record.signed) {
+                tracing::error!(plugin = record.name(), "left out a plugin: {}", required(record.name(), &record.signed));
+                continue;
+            }
+            let known = before.and_then(|before| before.same(record.name(), &record.digest));
+            plugins.push(match known.filter(|known| known.manifest == record.manifest) {
+                Some(known) => known,
+                None => {
+                    let path = store.component(record.name(), &record.digest);
+                    let origin = Origin::Stored { path, signature: record.signature };
+                    Arc::new(Plugin::new(record.manifest, record.description, record.digest, origin))
+                }
+            });
+        }
+        plugins
+    }
+
+    /// What there is now, as far as names go: for whoever holds the store's lock, and is about to add one.
+    pub fn reread(&self, store: &Store, cache: &Cache) -> Registry {
+        let bundled = self.plugins.iter().filter(|plugin| matches!(plugin.origin, Origin::Bundled(_))).cloned();
+        Registry::of(bundled.chain(Registry::stored(store, cache, Some(self))).collect(), None)
+    }
+
+    /// The same without one plugin, whose names are free then.
+    pub fn without(&self, name: &str) -> Registry {
+        Registry::of(self.plugins.iter().filter(|plugin| plugin.description.name != name).cloned().collect(), None)
+    }
+
     /// A clash cannot come from `plugin add`, which refuses it; files put there by hand can clash, and then the first wins.
-    fn of(plugins: Vec<Arc<Plugin>>, made_from: Option<SystemTime>) -> Registry {
+    fn of(plugins: Vec<Arc<Plugin>>, made_from: Option<Stamp>) -> Registry {
         let mut registry = Registry { plugins: Vec::new(), tools: BTreeMap::new(), verbatim: BTreeMap::new(), made_from };
         for plugin in plugins {
             if let Err(clash) = registry.check_clash(&plugin.description.name, &plugin.description.tools) {
@@ -90,8 +122,7 @@ impl Registry {
     /// Whether another plugin already has one of these names.
     pub fn check_clash(&self, name: &str, tools: &[Tool]) -> Result<(), Failure> {
         if self.plugins.iter().any(|plugin| plugin.description.name == name) {
-            return Err(Failure::new(Class::Conflict, "PLUGIN_EXISTS", format!("A plugin named {name} is already there."))
-                .suggest(format!("Remove it first: zipfs plugin remove {name}")));
+            return Err(already_there(name));
         }
         for tool in tools {
             if let Some(found) = self.tools.get(&tool.portable_name()) {

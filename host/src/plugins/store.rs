@@ -1,231 +1,334 @@
-//! Where plugins and their compiled code are kept.
+//! Where plugins are kept, and the one step in which they come, change and go.
 //!
 //! ```text
-//! plugins/<name>/          appears and vanishes by a rename, so it is there whole or not at all
-//!   component.wasm
-//!   plugin.toml
-//!   record.json            digest and description, as they were when the plugin was admitted
-//! cache/<digest>-<engine>.cwasm    compiled code; can be made again at any time
-//! cache/<digest>.json              description of a bundled component
+//! plugins.json                         what was decided: every plugin with its digest, manifest and description
+//! plugins.lock                         held while that changes
+//! plugins/<name>-<digest, shortened>.wasm    the components; one that plugins.json does not name is left-over
+//! plugins/incoming/                    put a plugin here, and it is taken up; see `incoming`
 //! ```
+//!
+//! A plugin is there if plugins.json names it. That file is replaced whole, so whoever reads it sees the state before a change or
+//! after it, a crash included. It is the only file that is read at start-up, and it lies outside of `plugins/`: who can write
+//! only there can spoil a component, which its digest gives away, and cannot change what was decided.
 
+use std::collections::BTreeMap;
+use std::fs::File;
 use std::io::{self, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, Instant};
 
+use cap_std::ambient_authority;
+use cap_std::fs::Dir;
+use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
+use super::cache::Cache;
 use super::description::Description;
+use super::grants::BUNDLED;
 use super::manifest::Manifest;
-use super::plugin::{Origin, Plugin};
-use crate::config::DataDir;
+use super::signature::Standing;
+use crate::config::{DataDir, Durability};
 use crate::failure::{Class, Failure};
-use crate::sandbox::compiled::Code;
-use crate::sandbox::{Compiled, Sandbox};
 use crate::workspace::copy::hex;
+use crate::workspace::durable::write_whole;
 
-const COMPONENT: &str = "component.wasm";
-const MANIFEST: &str = "plugin.toml";
-const RECORD: &str = "record.json";
+/// The form of plugins.json. Another one was written by another version, which knew what it meant.
+const FORMAT: u32 = 1;
 
-/// What was found when a plugin was added.
-#[derive(Debug, Serialize, Deserialize)]
+/// A change takes milliseconds; whoever holds the lock for longer is stuck.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What was decided about a plugin.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
     pub digest: String,
+    pub manifest: Manifest,
     pub description: Description,
+    /// What it imports and exports, sorted, to compare the next version with.
+    pub imports: Vec<String>,
+    pub exports: Vec<String>,
+    /// Where it came from, and where the next version is looked for.
+    pub source: String,
+    pub signed: Standing,
+    /// The signature that came beside it. One that it carries is in the component.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub signature: Option<String>,
+    pub added_at: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub updated_at: Option<String>,
+}
+
+impl Record {
+    pub fn name(&self) -> &str {
+        &self.manifest.name
+    }
 }
 
 /// The plugins of a data directory.
 #[derive(Debug, Clone)]
 pub struct Store {
+    data: PathBuf,
     root: PathBuf,
+}
+
+/// Tells one state of plugins.json from another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamp {
+    inode: u64,
+    modified: (i64, i64),
+    size: u64,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    format: u32,
+    plugins: BTreeMap<String, Box<RawValue>>,
+}
+
+#[derive(Serialize)]
+struct Writing<'a> {
+    format: u32,
+    plugins: &'a BTreeMap<String, Box<RawValue>>,
+}
+
+/// What must be readable of a record that is not.
+#[derive(Deserialize)]
+struct Named {
+    digest: String,
+}
+
+impl Named {
+    fn of(raw: &RawValue) -> Option<Named> {
+        serde_json::from_str(raw.get()).ok()
+    }
+}
+
+/// What is there, while it is changed. Everything that is done to it counts when the change ends well, or not at all.
+pub struct Change<'a> {
+    store: &'a Store,
+    plugins: BTreeMap<String, Box<RawValue>>,
 }
 
 impl Store {
     pub fn new(data: &DataDir) -> Store {
-        Store { root: data.plugins() }
+        Store { data: data.root().to_owned(), root: data.plugins() }
     }
 
-    /// When a plugin was last added or removed.
-    pub fn changed(&self) -> Option<SystemTime> {
-        std::fs::metadata(&self.root).ok()?.modified().ok()
+    /// The state that the next reading would see.
+    pub fn stamp(&self) -> Option<Stamp> {
+        let found = std::fs::metadata(self.data.join(INDEX)).ok()?;
+        Some(Stamp { inode: found.ino(), modified: (found.mtime(), found.mtime_nsec()), size: found.size() })
     }
 
-    /// Every plugin, by name. One that cannot be read is left out, loudly: the others still work.
-    pub fn load_all(&self) -> Vec<Plugin> {
-        let Ok(entries) = std::fs::read_dir(&self.root) else { return Vec::new() };
-        let mut names: Vec<String> = entries.flatten().filter_map(|entry| entry.file_name().into_string().ok()).collect();
-        names.retain(|name| !name.starts_with('.'));
-        names.sort();
-        let load = |name: String| match self.load(&name) {
-            Ok(plugin) => Some(plugin),
-            Err(error) => {
-                tracing::error!(plugin = name, "left out a plugin that cannot be read: {error}");
+    /// Every plugin, by name. One whose record cannot be read is left out, loudly: the others still work.
+    pub fn load_all(&self) -> Vec<Record> {
+        let plugins = self.read().unwrap_or_else(|failure| {
+            tracing::error!(%failure, "no plugin but those of the program is there");
+            BTreeMap::new()
+        });
+        let parse = |(name, raw): (String, Box<RawValue>)| match parse(&name, &raw) {
+            Ok(record) => Some(record),
+            Err(failure) => {
+                tracing::error!(plugin = name, "left out a plugin: {failure}");
                 None
             }
         };
-        names.into_iter().filter_map(load).collect()
+        plugins.into_iter().filter_map(parse).collect()
     }
 
-    /// Whether this very component is installed under this name.
+    /// The names of all plugins, those included whose records cannot be read.
+    pub fn names(&self) -> Result<Vec<String>, Failure> {
+        Ok(self.read()?.into_keys().collect())
+    }
+
+    /// Whether this very component is there under this name.
     pub fn has(&self, name: &str, digest: &str) -> bool {
-        digest == super::grants::BUNDLED || self.load(name).is_ok_and(|plugin| plugin.digest == digest)
+        digest == BUNDLED || self.find(name).is_ok_and(|record| record.digest == digest)
     }
 
-    fn load(&self, name: &str) -> Result<Plugin, Failure> {
-        let directory = self.root.join(name);
-        let unreadable = |error: io::Error| Failure::internal(format!("The plugin {name} cannot be read: {error}."));
-        let manifest = Manifest::parse(&std::fs::read_to_string(directory.join(MANIFEST)).map_err(unreadable)?)?;
-        let record: Record = serde_json::from_slice(&std::fs::read(directory.join(RECORD)).map_err(unreadable)?)
-            .map_err(|error| Failure::internal(format!("The record of the plugin {name} is damaged: {error}.")))?;
-        if manifest.name != name || record.description.name != name {
-            return Err(Failure::internal(format!("The plugin in {name} calls itself {}.", manifest.name)));
-        }
-        Ok(Plugin::new(manifest, record.description, record.digest, Origin::Stored(directory)))
-    }
-
-    /// Keeps an admitted plugin: everything is prepared aside and appears in one step.
-    pub fn add(&self, manifest: &Manifest, record: &Record, wasm: &[u8]) -> Result<(), Failure> {
-        let name = &manifest.name;
-        let failed = |error: io::Error| Failure::internal(format!("The plugin {name} cannot be stored: {error}."));
-        private_dir(&self.root).map_err(failed)?;
-        let aside = self.root.join(format!(".adding-{}", uuid::Uuid::new_v4().simple()));
-        let stored = (|| -> io::Result<()> {
-            private_dir(&aside)?;
-            std::fs::write(aside.join(COMPONENT), wasm)?;
-            std::fs::write(aside.join(MANIFEST), toml::to_string_pretty(manifest).map_err(io::Error::other)?)?;
-            std::fs::write(aside.join(RECORD), serde_json::to_vec_pretty(record)?)?;
-            rustix::fs::renameat_with(
-                rustix::fs::CWD,
-                &aside,
-                rustix::fs::CWD,
-                self.root.join(name),
-                rustix::fs::RenameFlags::NOREPLACE,
-            )?;
-            Ok(())
-        })();
-        match stored {
-            Ok(()) => Ok(()),
-            Err(error) => {
-                let _ = std::fs::remove_dir_all(&aside);
-                if error.kind() == io::ErrorKind::AlreadyExists {
-                    return Err(Failure::new(Class::Conflict, "PLUGIN_EXISTS", format!("A plugin named {name} is already there."))
-                        .suggest(format!("Remove it first: zipfs plugin remove {name}")));
-                }
-                Err(failed(error))
-            }
+    pub fn find(&self, name: &str) -> Result<Record, Failure> {
+        match self.read()?.get(name) {
+            Some(raw) => parse(name, raw),
+            None => Err(no_such(name)),
         }
     }
 
-    pub fn remove(&self, name: &str) -> Result<(), Failure> {
-        let aside = self.root.join(format!(".removing-{}", uuid::Uuid::new_v4().simple()));
+    /// Changes what is there, alone: other processes wait for each other here.
+    pub fn change<T>(&self, edit: impl FnOnce(&mut Change<'_>) -> Result<T, Failure>) -> Result<T, Failure> {
+        let _lock = self.lock()?;
+        let mut change = Change { store: self, plugins: self.read()? };
+        // What the change before this one replaced: calls that had begun then have loaded it by now.
+        self.sweep(&change.plugins);
+        let result = edit(&mut change)?;
+        let text = serde_json::to_vec_pretty(&Writing { format: FORMAT, plugins: &change.plugins })
+            .map_err(|error| Failure::internal(format!("The plugins cannot be written down: {error}.")))?;
+        Dir::open_ambient_dir(&self.data, ambient_authority())
+            .and_then(|data| write_whole(&data, INDEX, &text, Durability::Full))
+            .map_err(|error| not_stored(&error))?;
+        Ok(result)
+    }
+
+    /// Takes a plugin away, with all that was kept of it.
+    pub fn remove(&self, name: &str, cache: &Cache) -> Result<(), Failure> {
         super::manifest::check_plugin_name(name)?;
-        match std::fs::rename(self.root.join(name), &aside) {
-            Ok(()) => {
-                let _ = std::fs::remove_dir_all(&aside);
-                Ok(())
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Err(Failure::new(Class::NotFound, "PLUGIN_NOT_FOUND", format!("There is no plugin {name}."))
-                    .suggest("See what there is: zipfs plugin list"))
-            }
-            Err(error) => Err(Failure::internal(format!("The plugin {name} cannot be removed: {error}."))),
-        }
-    }
-}
-
-/// Compiled code and descriptions that need not be made twice.
-#[derive(Debug, Clone)]
-pub struct Cache {
-    root: PathBuf,
-}
-
-impl Cache {
-    pub fn new(data: &DataDir) -> Cache {
-        Cache { root: data.cache() }
-    }
-
-    /// The code of a stored plugin, if its component is the one that was admitted.
-    pub fn load(&self, sandbox: &Sandbox, directory: &Path, digest: &str) -> Result<Arc<Compiled>, Failure> {
-        self.obtain(sandbox, digest, || {
-            let wasm = std::fs::read(directory.join(COMPONENT))
-                .map_err(|error| Failure::internal(format!("The component in {} cannot be read: {error}.", directory.display())))?;
-            if digest_of(&wasm) == digest {
-                return Ok(wasm);
-            }
-            Err(Failure::new(
-                Class::Forbidden,
-                "PLUGIN_CHANGED",
-                format!("The component in {} is not the one that was admitted.", directory.display()),
-            )
-            .suggest("Remove the plugin and add it again."))
+        self.change(|change| {
+            cache.sweep(change);
+            change.remove(name)
+        })?;
+        // The record is gone; now what it stood for. Calls that run have their code.
+        self.change(|change| {
+            cache.sweep(change);
+            Ok(())
         })
     }
 
-    /// Code by the digest of its component: kept, or made from the component.
-    pub fn obtain(
-        &self,
-        sandbox: &Sandbox,
-        digest: &str,
-        wasm: impl FnOnce() -> Result<Vec<u8>, Failure>,
-    ) -> Result<Arc<Compiled>, Failure> {
-        match sandbox.load_cached(&self.code_path(sandbox, digest)) {
-            Some(compiled) => Ok(Arc::new(compiled)),
-            None => self.compile(sandbox, &wasm()?, digest),
+    /// Where the component of a plugin is.
+    pub fn component(&self, name: &str, digest: &str) -> PathBuf {
+        self.root.join(file_name(name, digest))
+    }
+
+    fn read(&self) -> Result<BTreeMap<String, Box<RawValue>>, Failure> {
+        let path = self.data.join(INDEX);
+        let damaged = |why: &dyn std::fmt::Display| {
+            Failure::internal(format!("{} cannot be read: {why}.", path.display()))
+                .suggest("Put a copy of it back, or move it away and add the plugins again.")
+        };
+        let bytes = match std::fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+            Err(error) => return Err(damaged(&error)),
+        };
+        let written: Written = serde_json::from_slice(&bytes).map_err(|error| damaged(&error))?;
+        match written.format {
+            FORMAT => Ok(written.plugins),
+            other => Err(damaged(&format!("it has the form {other}, which another version of zipfs wrote"))),
         }
     }
 
-    /// Compiles, and keeps the code for the next time if it can be kept.
-    fn compile(&self, sandbox: &Sandbox, wasm: &[u8], digest: &str) -> Result<Arc<Compiled>, Failure> {
-        self.keep_code(sandbox, sandbox.compile(wasm)?, digest)
-    }
-
-    /// Keeps code that was just made, and makes it ready to run.
-    pub fn keep_code(&self, sandbox: &Sandbox, code: Code, digest: &str) -> Result<Arc<Compiled>, Failure> {
-        if let Some(bytes) = code.to_bytes() {
-            self.keep(&self.code_path(sandbox, digest), &bytes);
-        }
-        Ok(Arc::new(sandbox.ready(code)?))
-    }
-
-    pub fn description(&self, digest: &str) -> Option<Description> {
-        serde_json::from_slice(&std::fs::read(self.root.join(format!("{digest}.json"))).ok()?).ok()
-    }
-
-    pub fn keep_description(&self, digest: &str, description: &Description) {
-        if let Ok(text) = serde_json::to_vec(description) {
-            self.keep(&self.root.join(format!("{digest}.json")), &text);
+    fn lock(&self) -> Result<File, Failure> {
+        let path = self.data.join(LOCK);
+        let began = Instant::now();
+        let open = || File::options().create(true).truncate(false).write(true).mode(0o600).open(&path);
+        let file = open().map_err(|error| not_stored(&error))?;
+        loop {
+            match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+                Ok(()) => return Ok(file),
+                Err(rustix::io::Errno::WOULDBLOCK | rustix::io::Errno::INTR) if began.elapsed() < PATIENCE => {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+                Err(rustix::io::Errno::WOULDBLOCK | rustix::io::Errno::INTR) => {
+                    return Err(Failure::new(Class::Busy, "LOCKED", "Another process has been changing the plugins for too long.")
+                        .suggest(format!("See who holds it: fuser {}", path.display())));
+                }
+                Err(error) => return Err(not_stored(&error.into())),
+            }
         }
     }
 
-    fn code_path(&self, sandbox: &Sandbox, digest: &str) -> PathBuf {
-        self.root.join(format!("{digest}-{}.cwasm", sandbox.compatibility()))
-    }
-
-    /// Best effort: a cache that cannot be written costs time, nothing else.
-    fn keep(&self, path: &Path, bytes: &[u8]) {
-        let kept = (|| {
-            private_dir(&self.root)?;
-            let aside = path.with_extension(format!("{}.new", uuid::Uuid::new_v4().simple()));
-            let mut file = std::fs::File::create_new(&aside)?;
-            file.write_all(bytes)?;
-            // Code that a power cut left half written would be run as it is.
-            file.sync_all()?;
-            std::fs::rename(&aside, path)
-        })();
-        if let Err(error) = kept {
-            tracing::debug!(%error, path = %path.display(), "not cached");
+    /// Removes components that are not there any more, and what a crash left.
+    fn sweep(&self, plugins: &BTreeMap<String, Box<RawValue>>) {
+        let mut wanted = Vec::new();
+        for (name, raw) in plugins {
+            let Some(named) = Named::of(raw) else { return };
+            wanted.push(file_name(name, &named.digest));
+        }
+        for entry in std::fs::read_dir(&self.root).into_iter().flatten().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if (name.ends_with(".wasm") || name.ends_with(".wasm.new")) && !wanted.contains(&name) {
+                let _ = std::fs::remove_file(entry.path());
+            }
         }
     }
 }
+
+impl Change<'_> {
+    pub fn find(&self, name: &str) -> Option<Result<Record, Failure>> {
+        self.plugins.get(name).map(|raw| parse(name, raw))
+    }
+
+    /// Whether a plugin of this name is there, readable or not.
+    pub fn has(&self, name: &str) -> bool {
+        self.plugins.contains_key(name)
+    }
+
+    /// Puts a plugin there, in place of the one with its name.
+    pub fn put(&mut self, record: &Record, wasm: &[u8]) -> Result<(), Failure> {
+        let raw = serde_json::value::to_raw_value(record)
+            .map_err(|error| Failure::internal(format!("The plugin cannot be written down: {error}.")))?;
+        private_dir(&self.store.root)
+            .and_then(|()| write_component(&self.store.component(record.name(), &record.digest), wasm))
+            .map_err(|error| not_stored(&error))?;
+        self.plugins.insert(record.name().to_owned(), raw);
+        Ok(())
+    }
+
+    /// Changes what was decided about a plugin that is there.
+    pub fn amend(&mut self, record: &Record) -> Result<(), Failure> {
+        let raw = serde_json::value::to_raw_value(record)
+            .map_err(|error| Failure::internal(format!("The plugin cannot be written down: {error}.")))?;
+        match self.plugins.insert(record.name().to_owned(), raw) {
+            Some(_) => Ok(()),
+            None => Err(no_such(record.name())),
+        }
+    }
+
+    pub fn remove(&mut self, name: &str) -> Result<(), Failure> {
+        self.plugins.remove(name).map(|_| ()).ok_or_else(|| no_such(name))
+    }
+
+    /// The digests of all components that are there. Nothing, if there is a record that cannot be read.
+    pub fn digests(&self) -> Option<Vec<String>> {
+        self.plugins.values().map(|raw| Named::of(raw).map(|named| named.digest)).collect()
+    }
+}
+
+const INDEX: &str = "plugins.json";
+const LOCK: &str = "plugins.lock";
 
 pub fn digest_of(wasm: &[u8]) -> String {
     hex(&Sha256::digest(wasm))
 }
 
-fn private_dir(path: &Path) -> io::Result<()> {
+pub fn no_such(name: &str) -> Failure {
+    let shown: String = name.chars().take(80).collect();
+    Failure::new(Class::NotFound, "PLUGIN_NOT_FOUND", format!("There is no plugin {shown:?} that was added."))
+        .suggest("See what there is: zipfs plugin list")
+}
+
+/// For people who look into the directory; what is in the file is checked against the whole digest.
+fn file_name(name: &str, digest: &str) -> String {
+    format!("{name}-{}.wasm", &digest[..16.min(digest.len())])
+}
+
+fn parse(name: &str, raw: &RawValue) -> Result<Record, Failure> {
+    let record: Record = serde_json::from_str(raw.get())
+        .map_err(|error| Failure::internal(format!("What plugins.json says of the plugin {name} cannot be read: {error}.")))?;
+    let is_digest = record.digest.len() == 64 && record.digest.bytes().all(|byte| byte.is_ascii_hexdigit());
+    match record.manifest.name == name && record.description.name == name && is_digest {
+        true => Ok(record),
+        false => Err(Failure::internal(format!("What plugins.json says of the plugin {name} does not fit together."))),
+    }
+}
+
+/// On disk before anything names it.
+fn write_component(path: &Path, wasm: &[u8]) -> io::Result<()> {
+    let aside = path.with_extension("wasm.new");
+    let mut file = File::options().write(true).create(true).truncate(true).mode(0o600).open(&aside)?;
+    file.write_all(wasm)?;
+    file.sync_all()?;
+    std::fs::rename(&aside, path)
+}
+
+fn not_stored(error: &io::Error) -> Failure {
+    Failure::new(Class::Internal, "PLUGIN_NOT_STORED", format!("The plugins cannot be changed: {error}."))
+        .suggest("Nothing was changed. zipfs doctor shows the state of the data directory.")
+}
+
+pub(super) fn private_dir(path: &Path) -> io::Result<()> {
     std::os::unix::fs::DirBuilderExt::mode(std::fs::DirBuilder::new().recursive(true), 0o700).create(path)
 }

@@ -21,6 +21,7 @@ use super::typed::Typed;
 use crate::failure::{Class, Failure};
 
 /// Machine code that was just made.
+#[derive(Clone)]
 pub struct Code(Component);
 
 impl Code {
@@ -76,6 +77,13 @@ impl Sandbox {
     pub fn load_cached(&self, path: &Path) -> Option<Compiled> {
         // SAFETY: the file is ours: it is in our data directory, which only its owner can write, and was made by `compile`.
         let component = unsafe { Component::deserialize_file(&self.engine, path) }.ok()?;
+        self.link(component).ok()
+    }
+
+    /// Loads code that was checked to be what [`Sandbox::compile`] made. `None` if it was made for another machine.
+    pub fn load_checked(&self, code: &[u8]) -> Option<Compiled> {
+        // SAFETY: the caller has the seal that this program put on it, which covers every byte; and the bytes are copied.
+        let component = unsafe { Component::deserialize(&self.engine, code) }.ok()?;
         self.link(component).ok()
     }
 

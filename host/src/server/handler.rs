@@ -119,8 +119,16 @@ impl Handler {
 
     /// Looks after the plugins from now on, for as long as the process lives.
     pub fn watch(&self) {
-        let watched = self.clone();
+        let (watched, gate) = (self.clone(), self.shared.gate.clone());
         let mut changes = self.shared.gate.changes.subscribe();
+        // Apart from the other, which must not wait for a compiler.
+        tokio::spawn(async move {
+            let mut tick = tokio::time::interval(WATCH);
+            loop {
+                tick.tick().await;
+                gate.take_up_incoming().await;
+            }
+        });
         tokio::spawn(async move {
             let mut tick = tokio::time::interval(WATCH);
             loop {

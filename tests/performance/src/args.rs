@@ -45,6 +45,10 @@ pub struct Args {
     /// A component with a tool `noop` that returns at once, for `call`
     #[arg(long, value_name = "PATH")]
     pub noop: Option<PathBuf>,
+
+    /// The component `faces`, which plugins are made from by exchanging names in its bytes, for `plugins`
+    #[arg(long, value_name = "PATH")]
+    pub faces: Option<PathBuf>,
 }
 
 /// Every measurement, and every group of several.

@@ -59,7 +59,8 @@ fn main() -> Result<ExitCode> {
     watchdog::start();
     let fixture = Fixture::create()?;
     let program = args.zipfs.clone().unwrap_or_else(|| places.programs.join("zipfs"));
-    let field = Field::gather(&fixture, &places, &Subject { program, noop_plugin: args.noop.as_deref() })?;
+    let field =
+        Field::gather(&fixture, &places, &Subject { program, noop_plugin: args.noop.as_deref(), faces: args.faces.as_deref() })?;
     table::write_absent(&mut out, &field.absent)?;
 
     let effort = if args.quick { Effort::QUICK } else { Effort::FULL };

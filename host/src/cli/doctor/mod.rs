@@ -85,7 +85,6 @@ async fn examine(config: Config, problems: &mut Problems) -> Value {
 
 /// The plugins that can be used, and where their code comes from.
 async fn plugins(config: Config, problems: &mut Problems) -> Value {
-    let stored = config.data.plugins();
     let gate = match Gate::open(config, Shape::Command).await {
         Ok(gate) => gate,
         // What keeps it from opening was found with the directories, and is told there.
@@ -103,18 +102,20 @@ async fn plugins(config: Config, problems: &mut Problems) -> Value {
         problems.push(failure.into());
     }
     let registry = gate.registry();
-    for entry in std::fs::read_dir(&stored).into_iter().flatten().flatten() {
-        let name = entry.file_name().to_string_lossy().into_owned();
-        if !name.starts_with('.') && !registry.plugins.iter().any(|plugin| plugin.description.name == name) {
-            let what = format!("The plugin in {} cannot be used.", entry.path().display());
-            problems
-                .push(problem(what, format!("See why with ZIPFS_LOG=info zipfs tools; remove it with zipfs plugin remove {name}")));
+    match gate.store.names() {
+        Ok(names) => {
+            for name in names.iter().filter(|name| !registry.plugins.iter().any(|plugin| plugin.description.name == **name)) {
+                let what = format!("The plugin {name} cannot be used.");
+                let next = format!("See why with zipfs plugin verify {name}; remove it with zipfs plugin remove {name}");
+                problems.push(problem(what, next));
+            }
         }
+        Err(failure) => problems.push(failure.into()),
     }
     let told = registry.plugins.iter().map(|plugin| {
         let origin = match &plugin.origin {
             Origin::Bundled(_) => "bundled".to_owned(),
-            Origin::Stored(directory) => directory.display().to_string(),
+            Origin::Stored { path, .. } => path.display().to_string(),
         };
         json!({
             "name": plugin.description.name,

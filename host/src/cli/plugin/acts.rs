@@ -9,13 +9,16 @@ use crate::audit::Act;
 pub(super) fn of(command: &PluginCommand) -> Option<Act> {
     let act = |what| Act::new("local", "cli", what);
     Some(match command {
-        PluginCommand::Add(args) => {
-            act("plugin-add").about("source", args.path.display().to_string()).about("granted", things(&args.grants))
-        }
+        PluginCommand::Add(args) => act("plugin-add").about("source", args.source.as_str()).about("granted", things(&args.grants)),
         PluginCommand::Grant(args) => act("plugin-grant").about("plugin", args.name.as_str()).about("granted", things(&args.what)),
         PluginCommand::Revoke(args) => {
             act("plugin-revoke").about("plugin", args.name.as_str()).about("revoked", things(&args.what))
         }
+        PluginCommand::Update(args) => act("plugin-update")
+            .about("plugin", args.name.as_deref().unwrap_or("all"))
+            .about("source", json!(args.from))
+            .about("approved", args.approve.is_some())
+            .about("granted", things(&args.grants)),
         PluginCommand::Remove(args) => act("plugin-remove").about("plugin", args.name.as_str()),
         _ => return None,
     })

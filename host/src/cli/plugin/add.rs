@@ -1,23 +1,23 @@
 //! `zipfs plugin add`: what a component can do is shown before it is let in.
 
 use std::io::{IsTerminal, Write};
-use std::path::PathBuf;
 
 use jiff::Timestamp;
 use serde_json::json;
 
+use super::get::{Getting, get};
 use super::grant;
+use super::label::Label;
 use crate::cli::console::Console;
-use crate::cli::output::{print, shown};
+use crate::cli::output::print;
 use crate::failure::{Class, Failure};
-use crate::plugins::WorkspaceAccess;
-use crate::plugins::admission::{Candidate, examine_ambient};
+use crate::plugins::admission::Candidate;
 use crate::plugins::grants::{Given, words};
 
 #[derive(Debug, clap::Args)]
 pub struct Args {
-    /// A .wasm file, or a directory with plugin.toml and one .wasm file.
-    pub path: PathBuf,
+    /// A .wasm file, a directory with plugin.toml and one .wasm file, an https:// address, or an oci:// reference.
+    pub source: String,
     /// Do not ask, if the plugin needs nothing beyond the session's workspace.
     #[arg(long)]
     pub yes: bool,
@@ -30,39 +30,40 @@ pub struct Args {
     /// Add it although it was not granted what it asks for.
     #[arg(long)]
     pub without_grants: bool,
+    #[command(flatten)]
+    pub getting: Getting,
 }
 
 pub async fn run(console: &Console, args: &Args) -> Result<(), Failure> {
+    let candidate = get(console, &args.source, &args.getting).await?;
     let gate = console.gate().await?;
-    let candidate = examine_ambient(&args.path, &gate.sandbox, &gate.cache).await?;
+    // Before anybody is asked to decide about something that cannot be.
+    gate.registry().check_clash(&candidate.description.name, &candidate.description.tools)?;
+    let label = label(&candidate);
     if !console.quiet && !console.json {
-        print(&label(&candidate))?;
+        print(&label.text())?;
     }
+    let cannot = label.cannot();
     let given = decide(&candidate, args)?;
     grant::check_places(gate, &given)?;
     let secret = grant::read_secret(&given)?;
-    let added = candidate.admit(&gate.registry(), &gate.store, gate.grants.file(), given, args.expires)?;
+    let (digest, signed, source) = (candidate.digest.clone(), candidate.signed.clone(), candidate.source.clone());
+    let added = candidate.admit(&gate.desk(), given, args.expires)?;
     grant::keep_secret(&gate.secrets, &added.name, secret)?;
-    let result = json!({"added": added.name, "version": added.version});
+    let result = json!({"added": added.name, "version": added.version, "digest": digest, "signed": signed, "source": source,
+                        "cannot": cannot});
     console.confirm(&result, |_| format!("Added {} {}.\n", added.name, added.version))
 }
 
-/// What the plugin can and cannot do, in a few lines.
-fn label(candidate: &Candidate) -> String {
-    let mut text = format!("{} {}\n", candidate.description.name, candidate.description.version);
-    for tool in &candidate.description.tools {
-        let access = match tool.access.workspace {
-            WorkspaceAccess::None => "no workspace",
-            WorkspaceAccess::Read => "reads the workspace",
-            WorkspaceAccess::Write => "changes the workspace",
-        };
-        text += &format!("  {}: {access}\n", tool.name);
+pub fn label(candidate: &Candidate) -> Label<'_> {
+    Label {
+        manifest: &candidate.manifest,
+        description: &candidate.description,
+        imports: &candidate.anatomy.imports,
+        digest: &candidate.digest,
+        signed: &candidate.signed,
+        source: &candidate.source,
     }
-    for ask in candidate.manifest.asks() {
-        text +=
-            &format!("  asks for {}: {}\n", ask.what, if ask.why.is_empty() { "no reason given".into() } else { shown(&ask.why) });
-    }
-    text + "  cannot: open connections itself, start programs, see files that are not named here\n"
 }
 
 /// The grants, if somebody decided. What goes beyond the workspace has to be named; nobody says yes to it in passing.

@@ -1,6 +1,7 @@
 //! `zipfs plugin check`: what can be seen without running the tools.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde_json::json;
 
@@ -11,8 +12,8 @@ use crate::cli::output::{print, print_json, shown};
 use crate::config::DataDir;
 use crate::failure::{Class, Failure};
 use crate::plugins::admission::examine_ambient;
+use crate::plugins::cache::Cache;
 use crate::plugins::manifest::Manifest;
-use crate::plugins::store::Cache;
 use crate::sandbox::{Sandbox, Shape};
 
 #[derive(Debug, clap::Args)]
@@ -30,7 +31,8 @@ pub async fn run(console: &Console, args: &Args) -> Result<(), Failure> {
     let sandbox = Sandbox::new(Shape::Command, &console.config.settings.calls)
         .map_err(|error| Failure::internal(format!("The sandbox cannot be made: {error:#}.")))?;
     // What does not pass here is refused when it is added, in the same words.
-    let candidate = examine_ambient(&args.path, &sandbox, &Cache::new(&DataDir::at(place.path()))).await?;
+    let cache = Cache::new(&DataDir::at(place.path()), Arc::default());
+    let candidate = examine_ambient(&args.path, &Arc::new(sandbox), &cache).await?;
     let component = if args.path.is_dir() { component_in(&args.path)? } else { args.path.clone() };
     let wasm =
         std::fs::read(&component).map_err(|error| Failure::invalid(format!("{} cannot be read: {error}.", component.display())))?;

@@ -4,12 +4,18 @@ mod acts;
 mod add;
 mod bench;
 mod check;
+mod get;
 mod grant;
+mod info;
+mod label;
 mod list;
 mod new;
+mod pack;
 mod remove;
 mod revoke;
 mod test;
+mod update;
+mod verify;
 
 use super::console::Console;
 use crate::failure::Failure;
@@ -31,6 +37,24 @@ pub enum PluginCommand {
     /// Take grants away. Calls that run under one end at once.
     #[command(after_help = "Example: zipfs plugin revoke weather http")]
     Revoke(revoke::Args),
+    /// Show what a plugin may do, and where it comes from.
+    #[command(after_help = "Example: zipfs plugin info notes")]
+    Info(info::Args),
+    /// Look for a newer version of a plugin. One that asks for more, or tells agents something else, waits to be approved.
+    #[command(after_help = "Example: zipfs plugin update notes --from ./notes-1.1.0.wasm")]
+    Update(update::Args),
+    /// Check digests, signatures, grants and compiled code of the plugins.
+    #[command(after_help = "Example: zipfs plugin verify")]
+    Verify(verify::Args),
+    /// Make one file of a plugin, to hand on.
+    #[command(after_help = "Example: zipfs plugin pack ./notes --output notes.wasm")]
+    Pack(pack::PackArgs),
+    /// Sign a packed plugin.
+    #[command(after_help = "Example: zipfs plugin sign notes.wasm --key ~/.zipfs.key")]
+    Sign(pack::SignArgs),
+    /// Make a key to sign plugins with.
+    #[command(after_help = "Example: zipfs plugin keygen ~/.zipfs.key")]
+    Keygen(pack::KeygenArgs),
     /// Remove a plugin, with its grants and secrets.
     #[command(after_help = "Example: zipfs plugin remove notes")]
     Remove(remove::Args),
@@ -64,6 +88,12 @@ async fn carry_out(console: &Console, command: &PluginCommand) -> Result<(), Fai
         PluginCommand::List => list::run(console).await,
         PluginCommand::Grant(args) => grant::run(console, args).await,
         PluginCommand::Revoke(args) => revoke::run(console, args).await,
+        PluginCommand::Info(args) => info::run(console, args).await,
+        PluginCommand::Update(args) => update::run(console, args).await,
+        PluginCommand::Verify(args) => verify::run(console, args).await,
+        PluginCommand::Pack(args) => pack::pack(console, args).await,
+        PluginCommand::Sign(args) => pack::sign_file(console, args).await,
+        PluginCommand::Keygen(args) => pack::keygen(console, args).await,
         PluginCommand::Remove(args) => remove::run(console, args).await,
         PluginCommand::New(args) => new::run(console, args),
         PluginCommand::Check(args) => check::run(console, args).await,

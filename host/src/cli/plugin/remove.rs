@@ -13,7 +13,7 @@ pub struct Args {
 
 pub async fn run(console: &Console, args: &Args) -> Result<(), Failure> {
     let gate = console.gate().await?;
-    gate.store.remove(&args.name)?;
+    gate.store.remove(&args.name, &gate.cache)?;
     gate.grants.file().keep_only(&args.name, &[])?;
     gate.secrets.forget(&args.name)?;
     console.confirm(&json!({"removed": args.name}), |_| format!("Removed {}.\n", args.name))

@@ -10,6 +10,7 @@ mod inside;
 mod memory;
 mod open;
 mod pipelined;
+mod plugins;
 mod read;
 mod read_large;
 mod start;
@@ -41,6 +42,7 @@ pub const ALL: &[Measure] = &[
     read::MEASURE,
     start::MEASURE,
     command::MEASURE,
+    plugins::MEASURE,
     pipelined::MEASURE,
     http::MEASURE,
     open::SOURCE,

@@ -51,6 +51,8 @@ pub enum Role {
     Searcher,
     /// Another host of WebAssembly, or another server for files.
     OtherServer,
+    /// zipfs with nothing installed.
+    Bare,
 }
 
 impl Role {
@@ -71,6 +73,7 @@ impl Role {
             Self::RipgrepOneThread => "rg-j1",
             Self::Searcher => "searcher",
             Self::OtherServer => "other-server",
+            Self::Bare => "bare",
         }
     }
 }
@@ -109,6 +112,8 @@ pub struct Field {
     places: Places,
     numbers: Cell<u32>,
     searched: RefCell<Vec<(Set, Rc<Opened>)>>,
+    /// The component that plugins are made from.
+    pub faces: Option<PathBuf>,
 }
 
 /// Hosts of WebAssembly that run tools as we do, and could not be run beside us so far. Nothing is known of how they compare.
@@ -126,6 +131,8 @@ pub struct Subject<'a> {
     pub program: PathBuf,
     /// A component with a tool `noop` that returns at once.
     pub noop_plugin: Option<&'a Path>,
+    /// A component whose names can be exchanged in its bytes.
+    pub faces: Option<&'a Path>,
 }
 
 impl Field {
@@ -141,6 +148,7 @@ impl Field {
             places: places.clone(),
             numbers: Cell::new(0),
             searched: RefCell::default(),
+            faces: subject.faces.map(Path::to_owned),
         };
         field.admit("pipe echo", echo::find(fixture, places));
         field.admit("native rmcp", native::find(fixture, places));
