@@ -10,5 +10,6 @@ mod hostile;
 mod http;
 mod paths;
 mod secrets;
+mod serve;
 mod tls;
 mod typed;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
 
-/// What the service takes from the network, and from whom. Every limit is tested in `security::http::limits`.
+/// What the service takes from the network, and from whom. Every limit is tested in `security::serve`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Http {

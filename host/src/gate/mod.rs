@@ -46,9 +46,9 @@ impl Gate {
         let answer = async {
             let touched = authorise::may_call(&self.config.settings.policy, &call.principal, &found, &call.arguments)?;
             let _turn = self.turns.take(&call.principal)?;
-            self.prepare(&found.plugin).await?;
             let agreed = self.agree(&found)?;
             let (arguments, session) = arguments::check(&found, agreed.is_bound(), call.arguments)?;
+            self.prepare(&found.plugin).await?;
             let held = self.hold(&found, &agreed, &call.cancel);
             let cancel = held.as_ref().map_or(&call.cancel, |held| held.token());
             let owner = self.owner(&call.principal);

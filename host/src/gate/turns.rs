@@ -12,7 +12,7 @@ pub struct Turns(Mutex<HashMap<Arc<str>, u32>>);
 
 impl Turns {
     /// Counts a call until what is returned is dropped. One too many is refused rather than kept waiting: a queue for each
-    /// principal would be one more thing to fill. Test: `security::http::principals::calls_at_once_are_bounded`.
+    /// principal would be one more thing to fill. Test: `security::serve::principals::calls_at_once_are_bounded`.
     pub fn take(self: &Arc<Turns>, principal: &Principal) -> Result<Turn, Failure> {
         let mut running = self.lock();
         let most = principal.limits.concurrent_calls;

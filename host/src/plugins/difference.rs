@@ -193,6 +193,7 @@ mod tests {
         let manifest = "name = \"notes\"\nversion = \"1.0.0\"\n[workspace]\naccess = \"read\"\nwhy = \"Reads.\"\n";
         let access = Access {
             workspace: WorkspaceAccess::Read,
+            session_optional: false,
             capabilities: Vec::new(),
             role: Role::Viewer,
             destructive: false,

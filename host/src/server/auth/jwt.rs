@@ -20,7 +20,7 @@ use crate::gate::{Principal, PrincipalKind};
 use crate::plugins::Role;
 use crate::workspace::reach::Reach;
 
-/// Longer tokens than this are not looked at. Test: `security::http::tokens`.
+/// Longer tokens than this are not looked at. Test: `security::serve::credentials`.
 const MOST_BYTES: usize = 8 << 10;
 
 /// Who signs the tokens of `zipfs token mint`, and whom they are for.

@@ -35,7 +35,7 @@ pub struct Connection {
 
 impl Connections {
     /// Makes room for a connection, if need be by ending the one that has been idle longest: whoever opens thousands and says
-    /// nothing must not keep others out. `None` if all are busy. Test: `security::http::slow::idle_connections_make_room`.
+    /// nothing must not keep others out. `None` if all are busy. Test: `security::serve::slow::idle_connections_make_room`.
     pub fn admit(self: &Arc<Connections>, most: usize) -> Option<Arc<Connection>> {
         let mut open = self.lock();
         if open.len() >= most {
@@ -92,7 +92,7 @@ impl Drop for Busy {
 }
 
 /// A stream whose far end has to take what is sent to it: one that asks for a large answer and does not read it would hold the
-/// answer, and its place, for ever. Test: `security::http::slow::who_does_not_read_is_left`.
+/// answer, and its place, for ever. Test: `security::serve::slow::who_does_not_read_is_left`.
 pub struct Unstalled<S> {
     stream: S,
     patience: Duration,

@@ -25,7 +25,7 @@ struct Bucket {
 
 impl Rates {
     /// Takes one request from what the principal has left. A burst may use up a tenth of a minute's at once, so that a client that
-    /// starts and lists everything is not held up. Test: `security::http::principals::requests_are_bounded`.
+    /// starts and lists everything is not held up. Test: `security::serve::principals::requests_are_bounded`.
     pub fn take(&self, principal: &Principal) -> Result<(), Reply> {
         let per_minute = principal.limits.requests_per_minute;
         if per_minute == u32::MAX {

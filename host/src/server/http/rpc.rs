@@ -10,7 +10,7 @@ use crate::gate::{Answer, Audience, Call, Gate, Origin, Outcome, Principal, Refu
 use crate::sandbox::bindings::types::Content;
 
 /// Requests in one batch. They run one after the other; more would keep the connection for minutes.
-/// Test: `security::http::rpc::batches_are_answered_in_order_and_bounded`.
+/// Test: `security::serve::rpc::batches_are_answered_in_order_and_bounded`.
 const MOST_IN_BATCH: usize = 64;
 
 const PARSE_ERROR: i64 = -32700;
