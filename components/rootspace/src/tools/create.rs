@@ -52,7 +52,7 @@ fn create(arguments: Arguments) -> Result<Created, Error> {
         Err(error) => return Err(of_io(error, &path)),
     }
     let made = make_directories(&workspace, &path)?;
-    let stored = store(&path, &bytes);
+    let stored = store(&workspace, &path, &bytes);
     if stored.is_err() {
         // Directories that nothing came into should not stay. One that somebody put something into does.
         for directory in made.iter().rev() {
@@ -62,9 +62,14 @@ fn create(arguments: Arguments) -> Result<Created, Error> {
     stored.map(|()| Created { hash: Hash::of(&bytes).to_hex() })
 }
 
-fn store(path: &WorkspacePath, bytes: &[u8]) -> Result<(), Error> {
+fn store(workspace: &Dir, path: &WorkspacePath, bytes: &[u8]) -> Result<(), Error> {
     let failed = |error: Error| if error.class() == Class::Conflict { exists(path) } else { error };
-    let file = files::hold(path)?.replace().map_err(failed)?;
+    let held = files::hold(path)?;
+    // Looked at again now that nobody else can make it: what came in between would be replaced.
+    if workspace.stat(path.as_str()).is_ok() {
+        return Err(exists(path));
+    }
+    let file = held.replace().map_err(failed)?;
     file.write(bytes)?;
     file.commit().map_err(failed)
 }
