@@ -142,8 +142,8 @@ fn diff_of(model: &Model, edits: &[(usize, usize, Vec<String>)], context: usize)
         let place = (*at as i64 + shift) as usize;
         after.lines.splice(place..place + (end - at), new.iter().cloned());
         shift += new.len() as i64 - (end - at) as i64;
-        // A last line that was taken away or replaced takes its missing line end with it.
-        if *end == model.lines.len() && end > at {
+        // A last line that was taken away or replaced takes its missing line end with it; in an empty file there was none to miss.
+        if *end == model.lines.len() && (end > at || model.lines.is_empty()) {
             after.ended = true;
         }
     }
