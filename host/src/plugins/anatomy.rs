@@ -9,7 +9,7 @@
 //! custom section "zipfs:signature"      a minisign signature of all bytes before this section; always the last section
 //! ```
 
-use wasmparser::{Encoding, Parser, Payload};
+use wasmparser::{ComponentTypeRef, Encoding, Parser, Payload, TypeBounds};
 
 use crate::failure::{Class, Failure};
 
@@ -50,7 +50,11 @@ pub fn dissect(wasm: &[u8]) -> Result<Anatomy, Failure> {
             Payload::End(_) => depth = depth.saturating_sub(1),
             Payload::ComponentImportSection(section) if depth == 0 => {
                 for import in section {
-                    found.imports.push(import.map_err(|error| invalid(&error.to_string()))?.name.name.to_owned());
+                    let import = import.map_err(|error| invalid(&error.to_string()))?;
+                    // A type that is spelled out brings nothing along: worlds with records of their own import them by name.
+                    if !matches!(import.ty, ComponentTypeRef::Type(TypeBounds::Eq(_))) {
+                        found.imports.push(import.name.name.to_owned());
+                    }
                 }
             }
             Payload::ComponentExportSection(section) if depth == 0 => {

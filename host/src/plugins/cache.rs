@@ -125,10 +125,12 @@ impl Cache {
         let Some(wanted) = change.digests() else { return };
         for entry in std::fs::read_dir(&self.root).into_iter().flatten().flatten() {
             let name = entry.file_name().to_string_lossy().into_owned();
-            // Also what a crash left half written: `<digest>-<engine>.<random>.new`.
-            let Some((digest, _)) = name.split_once('-') else { continue };
-            let is_bundled = BUNDLED.iter().any(|bundled| bundled.digest == digest);
-            if !is_bundled && !wanted.iter().any(|wanted| wanted == digest) {
+            // What a crash left half written. If somebody is writing it just now, they go without having kept it.
+            let is_half_written = name.ends_with(".new");
+            let is_stale = name.split_once('-').is_some_and(|(digest, _)| {
+                !BUNDLED.iter().any(|bundled| bundled.digest == digest) && !wanted.iter().any(|wanted| wanted == digest)
+            });
+            if is_half_written || is_stale {
                 let _ = std::fs::remove_file(entry.path());
             }
         }

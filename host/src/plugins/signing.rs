@@ -1,5 +1,6 @@
 //! Making keys and signatures, in the form of minisign: what is signed here its tools verify, and the other way round.
 
+use base64::Engine;
 use minisign::{KeyPair, SecretKey, SecretKeyBox};
 
 use super::anatomy::{dissect, with_signature};
@@ -48,9 +49,19 @@ fn open(key: &str, password: Option<String>) -> Result<SecretKey, Failure> {
     };
     let parsed = || SecretKeyBox::from_string(key).map_err(unusable);
     match password {
-        None => parsed()?.into_unencrypted_secret_key().map_err(unusable),
+        None => parsed()?.into_unencrypted_secret_key().or_else(|error| without_checksum(key).ok_or(error)).map_err(unusable),
         Some(password) => parsed()?.into_secret_key(Some(password)).map_err(unusable),
     }
+}
+
+/// A key without a password as `minisign -G -W` writes it: without the checksum, which is there to tell a wrong password.
+fn without_checksum(key: &str) -> Option<SecretKey> {
+    let bytes = base64::engine::general_purpose::STANDARD.decode(key.lines().nth(1)?.trim()).ok()?;
+    let checksum = bytes.len().checked_sub(32)?;
+    if bytes[checksum..].iter().any(|byte| *byte != 0) {
+        return None;
+    }
+    SecretKey::from_bytes(&bytes).ok().filter(|key| !key.is_encrypted())
 }
 
 #[cfg(test)]

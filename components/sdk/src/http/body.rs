@@ -21,7 +21,7 @@ impl Body {
     }
 
     #[cfg(target_family = "wasm")]
-    pub(crate) fn streaming(stream: system::Stream) -> Body {
+    pub(super) fn streaming(stream: system::Stream) -> Body {
         Body(Source::Stream(stream))
     }
 

@@ -34,6 +34,10 @@ pub(super) fn parse(text: &str) -> Result<Reference, Failure> {
         Some(digest) if !digest.starts_with("sha256:") => {
             Err(Failure::invalid(format!("oci://{text} has a digest that is not a SHA-256.")))
         }
+        // The library takes them, registries do not.
+        _ if reference.repository().bytes().any(|byte| byte.is_ascii_uppercase()) => {
+            Err(Failure::invalid(format!("oci://{text} is not a reference: names in a registry are lower case.")))
+        }
         _ => Ok(reference),
     }
 }
