@@ -27,7 +27,7 @@ pub use face::Face;
 pub use grpc::Grpc;
 pub use guests::{component, guest};
 pub use plugin::Plugin;
-pub use plugins::plugin_directory;
+pub use plugins::packed_plugin;
 pub use process::Process;
 pub use programs::{have, python, run, skipped};
 pub use raw_zip::{Part, RawEntry, field, raw_entries, raw_zip};

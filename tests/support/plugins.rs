@@ -1,15 +1,17 @@
-//! Plugins of `components/` that are not in the binary, built once for a run of the tests, as they are handed out: a directory with
-//! the component and its `plugin.toml`.
+//! Plugins of `components/` that are not in the binary, built once for a run of the tests, as they are handed out: packed into one
+//! file each.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
 
-/// Directory of a plugin.
-pub fn plugin_directory(name: &str) -> PathBuf {
+use super::Zipfs;
+
+/// The packed file of a plugin.
+pub fn packed_plugin(name: &str) -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    let path = BUILT.get_or_init(build).join(name);
-    assert!(path.is_dir(), "components/{name} is not among those that are built here");
+    let path = BUILT.get_or_init(build).join(format!("{name}.wasm"));
+    assert!(path.is_file(), "components/{name} is not among those that are built here");
     path
 }
 
@@ -41,12 +43,17 @@ fn build() -> PathBuf {
     assert!(cargo.status().expect("cargo can be run").success(), "the plugins do not build");
     // Several runs of the tests can come here at once.
     let directory = target.join(format!("plugins-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&directory);
     for name in NAMES {
         let plugin = directory.join(name);
         std::fs::create_dir_all(&plugin).expect("a directory for the plugin");
         let built = target.join("wasm32-wasip2/guest").join(format!("zipfs_{name}.wasm"));
         std::fs::copy(built, plugin.join(format!("{name}.wasm"))).expect("the component was built");
         std::fs::copy(root.join("components").join(name).join("plugin.toml"), plugin.join("plugin.toml")).expect("its plugin.toml");
+        let packed = directory.join(format!("{name}.wasm"));
+        Zipfs(&directory).ok(&["plugin", "pack", plugin.to_str().expect("text"), "--output", packed.to_str().expect("text")]);
+        // What is added is the one file and nothing that lies about.
+        std::fs::remove_dir_all(&plugin).expect("the parts can go");
     }
     directory
 }

@@ -3,7 +3,7 @@
 use cap_std::fs::Dir;
 use serde_json::{Map, Value, json};
 
-use super::named::referred;
+use super::named::named;
 use super::policy::{Demand, demand};
 use super::principal::Principal;
 use super::scopes::{Action, Extent, Scopes, needed};
@@ -76,14 +76,15 @@ fn may_touch(scopes: &Scopes, tool: &Tool, arguments: &Map<String, Value>) -> Re
         WorkspaceAccess::Read => Action::Read,
         WorkspaceAccess::None => Action::Read,
     };
-    let mut named = Vec::new();
-    let (schema, arguments) = (Value::Object(tool.input_schema.clone()), Value::Object(arguments.clone()));
-    paths_in(&tool.input_schema, &schema, Some(&arguments), 0, &mut named);
+    let named = named(&tool.input_schema, arguments);
+    let mut touched: Vec<Touched> = named
+        .into_iter()
+        .map(|one| Touched { path: one.path.unwrap_or_default().to_owned(), action, extent: one.extent })
+        .collect();
     let works_on_files = tool.access.workspace != WorkspaceAccess::None;
-    if named.is_empty() && works_on_files {
-        named.push((String::new(), Extent::Tree));
+    if touched.is_empty() && works_on_files {
+        touched.push(Touched { path: String::new(), action, extent: Extent::Tree });
     }
-    let touched: Vec<Touched> = named.into_iter().map(|(path, extent)| Touched { path, action, extent }).collect();
     for Touched { path, action, extent } in &touched {
         if !scopes.allow(*action, path, *extent) {
             return Err(out_of_scope(*action, path, *extent));
@@ -126,75 +127,9 @@ pub fn out_of_scope(action: Action, path: &str, extent: Extent) -> Failure {
         .details(json!({"required_scope": scope}))
 }
 
-/// Deeper schemas than this have no path arguments. Admission bounds them as well.
-const DEEPEST: usize = 16;
-
-/// Collects what stands where the schema marks a path. One that is marked and missing means the root: that is what tools take it
-/// for.
-fn paths_in(root: &Map<String, Value>, schema: &Value, value: Option<&Value>, depth: usize, into: &mut Vec<(String, Extent)>) {
-    if depth > DEEPEST {
-        return;
-    }
-    let referred = schema["$ref"].as_str().and_then(|to| referred(root, to));
-    if let Some(target) = referred {
-        paths_in(root, &Value::Object(target.clone()), value, depth + 1, into);
-    }
-    let extent = match &schema["x-zipfs-path"] {
-        Value::Bool(true) => Some(Extent::Itself),
-        Value::String(word) if word == "tree" => Some(Extent::Tree),
-        _ => None,
-    };
-    if let Some(extent) = extent {
-        match value {
-            // A directory that is not named is taken with all that is in it.
-            None | Some(Value::Null) => into.push((String::new(), Extent::Tree)),
-            Some(Value::String(path)) => into.push((path.clone(), extent)),
-            Some(Value::Array(several)) => {
-                into.extend(several.iter().filter_map(Value::as_str).map(|path| (path.to_owned(), extent)));
-            }
-            // The schema refuses it later.
-            Some(_) => {}
-        }
-        return;
-    }
-    if let Value::Object(properties) = &schema["properties"] {
-        for (name, property) in properties {
-            let inner = value.and_then(|value| value.get(name));
-            // What is inside an object that is not there is not there either.
-            if inner.is_some() || property.get("x-zipfs-path").is_some() {
-                paths_in(root, property, inner, depth + 1, into);
-            }
-        }
-    }
-    if let (Some(others @ Value::Object(_)), Some(Value::Object(members))) = (schema.get("additionalProperties"), value) {
-        for (_, member) in members.iter().filter(|(name, _)| schema["properties"].get(name.as_str()).is_none()) {
-            paths_in(root, others, Some(member), depth + 1, into);
-        }
-    }
-    if let (Some(items), Some(Value::Array(values))) = (schema.get("items"), value) {
-        for value in values {
-            paths_in(root, items, Some(value), depth + 1, into);
-        }
-    }
-    for keyword in ["anyOf", "oneOf", "allOf"] {
-        for branch in schema[keyword].as_array().into_iter().flatten() {
-            if value.is_some() {
-                paths_in(root, branch, value, depth + 1, into);
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn found(schema: Value, arguments: Value) -> Vec<(String, Extent)> {
-        let mut into = Vec::new();
-        paths_in(schema.as_object().unwrap(), &schema, Some(&arguments), 0, &mut into);
-        into.sort();
-        into
-    }
 
     #[test]
     fn links_do_not_lead_out_of_scope() {
@@ -207,22 +142,5 @@ mod tests {
         assert_eq!(follow(&dir, "notes/a.md"), "notes/a.md");
         assert_eq!(follow(&dir, "elsewhere"), "elsewhere");
         assert_eq!(follow(&dir, ""), "");
-    }
-
-    #[test]
-    fn paths_are_found_where_the_schema_marks_them() {
-        let schema = json!({"type": "object", "properties": {
-            "path": {"type": "string", "x-zipfs-path": true},
-            "root": {"type": "string", "x-zipfs-path": "tree"},
-            "content": {"type": "string"},
-            "moves": {"type": "array", "items": {"type": "object", "properties": {"to": {"x-zipfs-path": true}}}},
-            "from": {"anyOf": [{"type": "string", "x-zipfs-path": true}, {"type": "null"}]},
-        }});
-        let arguments =
-            json!({"path": "/a", "root": "r", "content": "/not/a/path", "moves": [{"to": "b"}, {"to": "c"}], "from": "d"});
-        let itself = |path: &str| (path.to_owned(), Extent::Itself);
-        let expected = [itself("/a"), itself("b"), itself("c"), itself("d"), ("r".to_owned(), Extent::Tree)];
-        assert_eq!(found(schema.clone(), arguments), expected);
-        assert_eq!(found(schema, json!({"path": "a"})), [(String::new(), Extent::Tree), itself("a")], "what is missing is all");
     }
 }

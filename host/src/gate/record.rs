@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use super::answer::{Answer, Outcome};
 use super::calls::Refusal;
 use super::effects::{self, Before};
-use super::named;
+use super::named::named;
 use super::open::Gate;
 use super::origin::{Origin, Trace};
 use super::principal::Principal;
@@ -105,9 +105,8 @@ impl Entry {
         self.found = true;
         self.line.tool_name.clone_from(&found.tool().name);
         self.of_plugin(&found.plugin);
-        let mut paths = named::paths(&found.tool().input_schema, arguments);
-        paths.truncate(effects::MOST);
-        self.line.paths = paths;
+        let named = named(&found.tool().input_schema, arguments);
+        self.line.paths = named.iter().filter_map(|one| one.path.map(str::to_owned)).take(effects::MOST).collect();
     }
 
     pub fn of_plugin(&mut self, plugin: &crate::plugins::Plugin) {

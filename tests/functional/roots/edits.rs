@@ -108,10 +108,10 @@ fn a_directory_is_not_bound_if_it_holds_the_hosts_own() {
     let home = tempfile::tempdir().unwrap();
     let data = home.path().join("data");
     std::fs::create_dir(&data).unwrap();
-    let directory = crate::support::plugin_directory("rootspace");
+    let file = crate::support::packed_plugin("rootspace");
     let add = |root: &std::path::Path| {
         let root = format!("root={}", root.display());
-        let arguments = ["plugin", "add", directory.to_str().unwrap(), "--yes", "--grant", "files", "--grant", &root];
+        let arguments = ["plugin", "add", file.to_str().unwrap(), "--yes", "--grant", "files", "--grant", &root];
         Zipfs(&data).fails(&arguments, 5)
     };
     for unsafe_root in [home.path(), &data, std::path::Path::new("/")] {

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::support::{Reply, Server, Zipfs, plugin_directory};
+use crate::support::{Reply, Server, Zipfs, packed_plugin};
 
 /// A server with one of the plugins added by hand, bound to a directory of its own.
 pub struct Rooted {
@@ -34,8 +34,8 @@ fn grants_of(plugin: &str) -> &'static [&'static str] {
 /// Adds a plugin to a data directory, as a person would.
 #[track_caller]
 pub fn add(data: &Path, plugin: &str, more: &[&str]) -> String {
-    let directory = plugin_directory(plugin);
-    let mut arguments = vec!["plugin", "add", directory.to_str().expect("text"), "--yes"];
+    let file = packed_plugin(plugin);
+    let mut arguments = vec!["plugin", "add", file.to_str().expect("text"), "--yes"];
     arguments.extend(grants_of(plugin));
     arguments.extend(more);
     Zipfs(data).ok(&arguments)
