@@ -170,7 +170,7 @@ fn auth_031_every_change_requires_write() {
 }
 
 #[test]
-fn auth_032_reading_and_listing_require_read_or_write() {
+fn auth_032_033_reading_and_listing_require_read_or_write() {
     let web = web();
     for scopes in ["read:/work/", "write:/work/"] {
         assert_eq!(read(&web, scopes, "/work/a.md"), 200, "{scopes}");
