@@ -10,8 +10,9 @@ use super::bindings::plugin::zipfs::plugin::sessions::{Changes, Closed, Info, Op
 use super::driver::{Driver, Stage};
 use super::guest::Event;
 use super::imports::progress::Reported;
-use crate::config::{CloseUnsaved, Security};
+use crate::config::{CloseUnsaved, Security, Settings};
 use crate::failure::{Class, Failure};
+use crate::workspace::durable::flush_behind;
 use crate::workspace::listing::{Change, Entry, Kind, Listing, is_result};
 use crate::workspace::lock::Mode;
 use crate::workspace::metadata::Metadata;
@@ -164,7 +165,6 @@ async fn write_stage(
     cancel: &CancellationToken,
 ) -> Result<commit::Committed, Failure> {
     let settings = host.workspaces.settings();
-    let as_sync_failure = |failure: Failure| Failure { class: failure.class, ..syncing.failed(&failure.message) };
     let stage = syncing.stage(session)?;
     let noted = syncing.note(session, &stage);
     let filled = fill(driver, session, syncing, &stage, &settings.security, events, cancel).await;
@@ -172,37 +172,47 @@ async fn write_stage(
     if let Some(noted) = noted {
         let _ = noted.join();
     }
-    let (packed, hashed) = filled.map_err(as_sync_failure)?;
+    let (packed, hash) = filled?;
 
-    // What we are about to put in the place of the user's archive must read back as what was meant to be written. Meanwhile it is
-    // put on disk.
-    let read_back = syncing.reopen(&stage)?;
+    // What we are about to put in the place of the user's archive must read back as what was meant to be written. Meanwhile the rest
+    // of it is put on disk.
+    let sealing = tokio::task::spawn_blocking(syncing.seal(session, &stage));
+    let scanned = read_back(driver, syncing, &stage, &packed, settings, cancel).await;
+    let sealed = sealing.await.map_err(|error| Failure::internal(format!("The flush broke down: {error}.")));
+    let scanned = scanned?;
+    sealed??;
+    commit::commit_staged(&host.workspaces, session, syncing, &stage, hash, scanned)
+}
+
+/// Reads the stage as anybody would: everything is listed, and what is new is unpacked.
+async fn read_back(
+    driver: &Arc<Driver>,
+    syncing: &Syncing,
+    stage: &sync::Stage,
+    packed: &[Entry],
+    settings: &Settings,
+    cancel: &CancellationToken,
+) -> Result<Listing, Failure> {
+    let as_sync_failure = |failure: Failure| Failure { class: failure.class, ..syncing.failed(&failure.message) };
+    let archive = syncing.reopen(stage)?;
     let no_limits = Security {
         max_file_count: u64::MAX,
         max_extracted_size_bytes: u64::MAX,
         max_compression_ratio: u64::MAX,
         ..settings.security.clone()
     };
-    let (scanned, sealed) =
-        tokio::join!(driver.scan(read_back.clone(), &no_limits, cancel), async { syncing.seal(session, &stage.file) });
-    let scanned = scanned.map_err(as_sync_failure)?;
+    let scanned = driver.scan(archive.clone(), &no_limits, cancel).await.map_err(as_sync_failure)?;
     let before = syncing.baseline().entries.iter().map(|known| &known.entry);
-    if !is_result(before, &syncing.changes().orders(), &packed, &scanned.entries) {
+    if !is_result(before, &syncing.changes().orders(), packed, &scanned.entries) {
         return Err(syncing.failed("the new archive does not read back as it was written"));
     }
-    let files = packed.into_iter().filter(|entry| entry.kind == Kind::File).collect();
-    driver.verify(read_back, files, cancel).await.map_err(as_sync_failure)?;
-    let hash = match hashed {
-        Some(hashed) => Some(hashed.await.map_err(|error| Failure::internal(format!("The hash broke down: {error}.")))?),
-        None => None,
-    };
-    let hash = hash.transpose().map_err(|error| syncing.failed(&format!("the new archive cannot be read: {error}")))?;
-    sealed?;
-    commit::commit_staged(&host.workspaces, session, syncing, &stage, hash, scanned)
+    let files = packed.iter().filter(|entry| entry.kind == Kind::File).cloned().collect();
+    driver.verify(archive, files, cancel).await.map_err(as_sync_failure)?;
+    Ok(scanned)
 }
 
-/// The hash of the stage and how many bytes it is of, once they are known.
-type Hashed = tokio::task::JoinHandle<std::io::Result<(String, u64)>>;
+/// SHA-256 of the stage and how many bytes it is of, if it was hashed.
+type Hash = Option<(String, u64)>;
 
 /// Has the driver write the new archive into the stage, and returns what is new in it.
 async fn fill(
@@ -213,7 +223,8 @@ async fn fill(
     security: &Security,
     events: Option<UnboundedSender<Event>>,
     cancel: &CancellationToken,
-) -> Result<(Vec<Entry>, Option<Hashed>), Failure> {
+) -> Result<(Vec<Entry>, Hash), Failure> {
+    let as_sync_failure = |failure: Failure| Failure { class: failure.class, ..syncing.failed(&failure.message) };
     let orders = syncing.changes().orders();
     let known = &syncing.baseline().entries;
     let progress = Arc::new(Progress::new(events, orders.iter().map(Change::size).sum(), syncing.estimated_size()));
@@ -221,14 +232,17 @@ async fn fill(
         let progress = progress.clone();
         move |bytes| progress.prepared(bytes)
     };
-    let ready = driver.prepare(&orders, known, &session.contents, stage.scratch.clone(), cancel, prepared).await?;
+    let ready = driver
+        .prepare(&orders, known, &session.contents, stage.scratch.clone(), cancel, prepared)
+        .await
+        .map_err(as_sync_failure)?;
 
-    // Another thread hashes the stage as far as it is written. Where blocks are shared this would be most of the work; there the
-    // hash is left for when it is needed.
-    let (reached, to_hash) = mpsc::channel();
-    let hashed = (stage.block_size == 0).then(|| {
-        let file = stage.file.clone();
-        tokio::task::spawn_blocking(move || copy::hash_behind(&file, to_hash))
+    let (reached, to_follow) = mpsc::channel();
+    let (file, follow) = (stage.file.clone(), syncing.follow(session, stage));
+    let following = tokio::task::spawn_blocking(move || match follow {
+        sync::Follow::Hash => copy::hash_behind(&file, to_follow).map(Some),
+        sync::Follow::Flush => flush_behind(&file, &to_follow).map(|()| None),
+        sync::Follow::Nothing => Ok(None),
     });
     let written = move |written| {
         let _ = reached.send(written);
@@ -236,8 +250,11 @@ async fn fill(
     };
     let target = Stage { file: stage.file.clone(), block_size: stage.block_size, written: Box::new(written) };
     let base = (!syncing.starts_anew()).then(|| (syncing.source(), known.as_slice()));
-    let packed = driver.pack(base, ready, target, security, cancel).await?;
-    Ok((packed, hashed))
+    let packed = driver.pack(base, ready, target, security, cancel).await.map_err(as_sync_failure)?;
+    let followed =
+        following.await.map_err(|error| Failure::internal(format!("What followed the new archive broke down: {error}.")))?;
+    let hash = followed.map_err(|error| syncing.failed(&format!("the new archive cannot be written: {error}")))?;
+    Ok((packed, hash))
 }
 
 /// Tells whoever listens how far a sync is: first what is compressed, then what is written of the new archive. Its size is an

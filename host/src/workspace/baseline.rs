@@ -7,7 +7,7 @@ use cap_std::fs::{Dir, Metadata as FileMetadata, MetadataExt};
 use serde::{Deserialize, Serialize};
 
 use super::durable::write_whole;
-use super::identity::TICK;
+use super::identity::tick;
 use super::layout;
 use super::listing::Entry;
 use super::status::Changes;
@@ -68,7 +68,7 @@ impl Stat {
 
     /// Whether the file could have changed in the same tick of the clock in which it was recorded.
     pub fn is_settled_at(&self, taken: i64) -> bool {
-        self.changed + TICK < taken
+        self.changed + tick() < taken
     }
 }
 

@@ -16,10 +16,10 @@ use cap_std::fs::Dir;
 use rustix::fs::RenameFlags;
 use rustix::io::Errno;
 
-use super::baseline::{Baseline, Recorded};
+use super::baseline::{Baseline, Recorded, Stat};
 use super::durable::{expect_at, flush_directory, write_together};
 use super::identity::Identity;
-use super::listing::{Kind, Listing};
+use super::listing::{Entry, Kind, Listing};
 use super::metadata::{LeftOver, Staged, State, now};
 use super::open::open_source_ambient;
 use super::status::Found;
@@ -151,14 +151,18 @@ pub fn drop_next_baseline(workspace: &Workspace) {
 /// Each was compared after the clock was read: by a stat that was settled long before, or by its contents. So all are as settled
 /// as at that time.
 fn next_baseline(syncing: &Syncing, listing: Listing) -> Baseline {
-    let entries = &syncing.baseline.entries;
-    let mut stats: HashMap<&str, _> = entries.iter().filter_map(|known| Some((known.entry.path.as_str(), known.stat?))).collect();
-    let changes = &syncing.changes;
-    stats.extend(changes.reread.iter().map(|(index, stat)| (entries[*index as usize].entry.path.as_str(), *stat)));
+    let (entries, changes) = (&syncing.baseline.entries, &syncing.changes);
+    let reread = changes.reread.iter().map(|(index, stat)| (entries[*index as usize].entry.path.as_str(), *stat));
     let changed = changes.modified.iter().map(|(_, found)| found).chain(&changes.added);
-    stats.extend(changed.map(|found: &Found| (found.path.as_str(), found.stat)));
-    let recorded =
-        listing.entries.into_iter().map(|entry| Recorded { stat: stats.get(entry.path.as_str()).copied(), entry }).collect();
+    let changed = changed.map(|found: &Found| (found.path.as_str(), found.stat));
+    let stats: HashMap<&str, Stat> = reread.chain(changed).collect();
+    // What stays is in the order in which it was.
+    let mut before = entries.iter();
+    let mut stat_of = |entry: &Entry| match stats.get(entry.path.as_str()) {
+        Some(stat) => Some(*stat),
+        None => before.find(|known| known.entry.path == entry.path)?.stat,
+    };
+    let recorded = listing.entries.into_iter().map(|entry| Recorded { stat: stat_of(&entry), entry }).collect();
     Baseline::new(recorded, changes.directories.clone(), syncing.compared)
 }
 

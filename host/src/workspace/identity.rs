@@ -3,15 +3,26 @@
 use std::fs::Metadata;
 use std::io;
 use std::os::unix::fs::MetadataExt;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use cap_std::fs::Dir;
+use rustix::time::{ClockId, clock_getres};
 use serde::{Deserialize, Serialize};
 
 use super::baseline::clock;
 
-/// The coarsest clock a Linux filesystem stamps files with, in nanoseconds.
-pub const TICK: i64 = 10_000_000;
+/// How long the clock that filesystems stamp files with may stand still, in nanoseconds, and a little more.
+pub fn tick() -> i64 {
+    /// Of the coarsest that a kernel is built with.
+    const COARSEST: i64 = 10_000_000;
+    const MORE: i64 = 1_000_000;
+    static TICK: LazyLock<i64> = LazyLock::new(|| {
+        let step = clock_getres(ClockId::RealtimeCoarse);
+        if step.tv_sec == 0 { step.tv_nsec.min(COARSEST) + MORE } else { COARSEST + MORE }
+    });
+    *TICK
+}
 
 /// Changes when somebody replaces a file or writes into it. Nobody but the kernel sets `changed`, so an edit that puts the
 /// modification time back shows there.
@@ -58,17 +69,17 @@ impl Identity {
     /// Whether a write that came after this look would show. In the tick of the clock in which a file was changed another change
     /// leaves no trace.
     pub fn is_settled(&self) -> bool {
-        self.changed + TICK < clock()
+        self.changed + tick() < clock()
     }
 
     /// Waits until it is, which takes a tick at most.
     pub fn settle(&self) {
-        wait_until(self.changed + TICK + 1);
+        wait_until(self.changed + tick() + 1);
     }
 }
 
 /// Waits until the clock has reached a time that is a tick ahead at most.
 pub fn wait_until(time: i64) {
-    let left = (time - clock()).clamp(0, TICK + 1);
+    let left = (time - clock()).clamp(0, tick() + 1);
     std::thread::sleep(Duration::from_nanos(left as u64));
 }

@@ -25,7 +25,7 @@ pub struct Metadata {
     pub last_synced_at: Option<String>,
     pub last_accessed_at: String,
     pub state: State,
-    /// Of the archive at `source_path` as it was last read or written by us; not known if it was written sharing blocks.
+    /// Of the archive at `source_path` as it was last read or written by us; not known of a large one that a sync wrote.
     pub zip_hash_sha256: Option<String>,
     /// What that archive looked like to `stat` when its hash was known, if it had settled by then. While it looks the same it
     /// need not be hashed again.
@@ -78,7 +78,7 @@ pub struct Pending {
 /// An archive that is ready to be put in place.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Staged {
-    /// Not taken where blocks are shared: it would cost more than all the rest.
+    /// Not taken of a large archive: it would cost more than all the rest.
     pub hash: Option<String>,
     pub identity: Identity,
     /// What the session holds once it is in place.

@@ -13,7 +13,7 @@ use rustix::fs::{Mode as FileMode, OFlags, RenameFlags};
 
 use super::baseline::{Baseline, clock};
 use super::durable::{flush_directory, flush_filesystem};
-use super::identity::{Identity, TICK, wait_until};
+use super::identity::{Identity, tick, wait_until};
 use super::listing::{Entry, Kind, Listing};
 use super::lock::{Lock, Mode};
 use super::metadata::{Metadata, State, now};
@@ -229,7 +229,7 @@ impl Opening {
         // Nobody can change anything before the session can be seen, which it is only when that time has come. So no file has to be
         // read again for having been made just now.
         let stats = recorded.iter().filter_map(|recorded| recorded.stat).chain(directories.iter().filter_map(|(_, stat)| *stat));
-        let settled = stats.map(|stat| stat.changed).max().unwrap_or_else(clock) + TICK + 1;
+        let settled = stats.map(|stat| stat.changed).max().unwrap_or_else(clock) + tick() + 1;
         // Put on disk with everything else, below.
         Baseline::new(recorded, directories, settled).store(&self.dir, Durability::Fast).map_err(storage)?;
         self.settle(Usage { bytes: extracted_size_bytes, files: file_count + links + self.directories })?;

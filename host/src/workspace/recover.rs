@@ -195,7 +195,7 @@ fn is_in_place(source: &Path, staged: &Staged, there: &Identity) -> Result<bool,
     if there.is_same_file(&staged.identity) || there.size != staged.identity.size {
         return Ok(there.is_same_file(&staged.identity));
     }
-    // Without a hash it is on a filesystem that shares blocks, and those keep their numbers.
+    // Without a hash it is on a filesystem that keeps its numbers.
     let (Some(staged), Ok(file)) = (&staged.hash, open_source_ambient(source)) else { return Ok(false) };
     copy::hash(&file).map(|hash| hash == *staged).map_err(|error| cannot_tell(source, &error))
 }

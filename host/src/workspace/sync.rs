@@ -15,6 +15,7 @@ use rustix::io::Errno;
 
 use super::baseline::{Baseline, clock};
 use super::durable::flush_file;
+use super::glance::shows_changes;
 use super::identity::Identity;
 use super::listing::Listing;
 use super::metadata::{Pending, Staged, State};
@@ -22,6 +23,7 @@ use super::open::open_source_ambient;
 use super::status::{self, Changes};
 use super::store::{Workspace, Workspaces};
 use super::{attributes, copy, quota, recover};
+use crate::config::Durability;
 use crate::failure::{Class, Failure};
 
 /// A sync under way. Needs the exclusive lock.
@@ -65,8 +67,19 @@ pub struct Stage {
     is_named: bool,
 }
 
+/// See [`Syncing::follow`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Follow {
+    Hash,
+    Flush,
+    Nothing,
+}
+
 /// Through which a file without a name gets one.
 const OWN_DESCRIPTORS: &str = "/proc/self/fd";
+
+/// Up to this size an archive is hashed when it is written.
+const WORTH_HASHING: u64 = 16 << 20;
 
 /// From this size on it matters whether blocks are shared.
 const WORTH_SHARING: u64 = 1 << 20;
@@ -289,12 +302,28 @@ impl Syncing {
         Ok(Arc::new(file))
     }
 
-    /// Gives the complete stage the attributes of the source, and puts it on disk. Blocks.
-    pub fn seal(&self, workspace: &Workspace, stage: &File) -> Result<(), Failure> {
-        attributes::keep(&self.source, stage)
-            .map_err(|error| failed(&self.source_path, &format!("its attributes cannot be kept: {error}")))?;
-        flush_file(stage, workspace.durability)
-            .map_err(|error| failed(&self.source_path, &format!("the new archive cannot be written: {error}")))
+    /// Gives the complete stage the attributes of the source, and puts it on disk. To be done on another thread; it blocks.
+    pub fn seal(&self, workspace: &Workspace, stage: &Stage) -> impl FnOnce() -> Result<(), Failure> + Send + 'static {
+        let (source, stage, path, durability) =
+            (self.source.clone(), stage.file.clone(), self.source_path.clone(), workspace.durability);
+        move || {
+            attributes::keep(&source, &stage).map_err(|error| failed(&path, &format!("its attributes cannot be kept: {error}")))?;
+            flush_file(&stage, durability).map_err(|error| failed(&path, &format!("the new archive cannot be written: {error}")))
+        }
+    }
+
+    /// What is to be done behind whoever writes the stage. A small one is hashed, so that it is known again wherever it turns up; to
+    /// hash a large one would take longer than all the rest, and its entries tell as well whether it is the same. Instead it is put
+    /// on disk in pieces. Where blocks are shared neither is worth it.
+    pub fn follow(&self, workspace: &Workspace, stage: &Stage) -> Follow {
+        let is_shared = stage.block_size > 0;
+        // Elsewhere a file may have another number after a crash, and only the hash tells that it is the same.
+        let numbers_last = is_shared || shows_changes(&self.source_dir);
+        match workspace.durability {
+            _ if self.estimated_size() <= WORTH_HASHING || !numbers_last => Follow::Hash,
+            Durability::Full if !is_shared => Follow::Flush,
+            _ => Follow::Nothing,
+        }
     }
 
     /// Ends a sync that failed, as recovery would: back to what was, or forward if the new archive had already taken its place.

@@ -28,7 +28,7 @@ pub fn find(field: &Field, set: Set, archive: &Path, directory: &Path) -> Result
         (Role::ZipUpdate, "zip -u", PathBuf::from("zip")),
         (Role::SevenZipUpdate, "7z u", PathBuf::from("7z")),
         (Role::Recompress, "zip, everything", PathBuf::from("zip")),
-        (Role::Floor, "copy, hash, flush", field.programs.join("copy-hash-flush")),
+        (Role::Floor, "copy, flush", field.programs.join("copy-flush")),
     ];
     for (role, name, program) in candidates {
         if role != Role::Zipfs && Command::new(&program).arg("-h").output().is_err() {

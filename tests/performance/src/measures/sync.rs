@@ -1,6 +1,6 @@
-//! `sync-…`: one small file of a large archive was changed, and goes back into it: found, compressed, verified, hashed, flushed and
-//! with the old archive kept by zipfs; named to the others, which do none of that. The floor copies, hashes and flushes the archive
-//! and does nothing else: what it takes longer than another, zipfs must.
+//! `sync-…`: one small file of a large archive was changed, and goes back into it: found, compressed, verified, flushed and with the
+//! old archive kept by zipfs; named to the others, which do none of that. The floor copies and flushes the archive and does nothing
+//! else.
 
 use std::time::Instant;
 
