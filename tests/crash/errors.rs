@@ -30,7 +30,7 @@ impl Disturbance {
             check_answer(answer, &what);
         }
         // A server that is still there must be usable at once, and not only the next process.
-        if answer.is_some() && self.act == Act::Sync {
+        if answer.is_some() && self.act.is_sync() {
             scene.server.call("zipfs_status", serde_json::json!({})).value();
         }
         scene.check(&what);
@@ -72,6 +72,19 @@ fn errors_of_sync_leave_the_old_archive_or_the_new_one() {
     if has_program("strace") {
         each(&disturbances(Act::Sync, if is_full() { 1 } else { 19 }), Disturbance::happens);
     }
+}
+
+/// The disk may refuse what is written of a large archive at any time, and say so to whoever asks first.
+#[test]
+fn a_large_archive_that_cannot_be_put_on_disk_does_not_replace_the_old_one() {
+    if !has_program("strace") {
+        return;
+    }
+    let flushes = points_of(Act::SyncLarge).into_iter().filter(|point| ["fdatasync", "fsync"].contains(&point.call.as_str()));
+    let failing = flushes.map(|point| Disturbance { act: Act::SyncLarge, how: format!("error=EIO:when={}", point.number), point });
+    let failing: Vec<_> = failing.collect();
+    assert!(failing.len() >= 4, "{} flushes", failing.len());
+    each(&failing, Disturbance::happens);
 }
 
 /// Where no file can be made without a name, the stage has one from the beginning, and where names cannot be exchanged one is taken

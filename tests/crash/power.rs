@@ -19,6 +19,8 @@ struct Kind {
 }
 
 const EXT4: Kind = Kind { name: "ext4", size: 24, options: "loop,commit=300,noauto_da_alloc" };
+/// The same with room for large archives.
+const LARGE_EXT4: Kind = Kind { size: 256, ..EXT4 };
 const BTRFS: Kind = Kind { name: "btrfs", size: 128, options: "loop,commit=300" };
 const XFS: Kind = Kind { name: "xfs", size: 320, options: "loop" };
 
@@ -92,8 +94,8 @@ fn run(command: &mut Command) -> bool {
 }
 
 /// A session on the disk, with edits, both on disk already: what is tested is the sync.
-fn scene(place: &Path, config: Value) -> Scene {
-    let scene = Scene::at(place, place, Act::Sync, config);
+fn scene(place: &Path, act: Act, config: Value) -> Scene {
+    let scene = Scene::at(place, place, act, config);
     assert!(run(Command::new("sync").arg("-f").arg(place)));
     scene
 }
@@ -102,17 +104,21 @@ fn scene(place: &Path, config: Value) -> Scene {
 fn a_power_cut_at_any_point_of_sync_leaves_the_old_archive_or_the_new_one() {
     for kind in kinds() {
         if let Some(disk) = Disk::new(*kind).filter(|_| has_program("strace")) {
-            cut_everywhere(&disk);
+            cut_everywhere(&disk, Act::Sync, if is_full() { 1 } else { 9 });
         }
+    }
+    if let Some(disk) = Disk::new(LARGE_EXT4).filter(|_| has_program("strace")) {
+        cut_everywhere(&disk, Act::SyncLarge, if is_full() { 3 } else { 31 });
     }
 }
 
-fn cut_everywhere(disk: &Disk) {
-    let recorded = scene(&disk.point(), json!({}));
+/// At every n-th point.
+fn cut_everywhere(disk: &Disk, act: Act, step: usize) {
+    let recorded = scene(&disk.point(), act, json!({}));
     let all = points(&recorded.traced(DURABLE, None).1);
     recorded.check("the recorded sync");
-    for point in all.iter().step_by(if is_full() { 1 } else { 9 }) {
-        let scene = scene(&disk.point(), json!({}));
+    for point in all.iter().step_by(step) {
+        let scene = scene(&disk.point(), act, json!({}));
         scene.traced(DURABLE, Some(&format!("{}:signal=KILL:when={}", point.call, point.number)));
         scene.server.kill();
         disk.cut();
@@ -121,10 +127,10 @@ fn cut_everywhere(disk: &Disk) {
 }
 
 /// How often the new archive was there after a power cut that followed the answer at once.
-fn survivors(kind: Kind, durability: &str, cuts: usize) -> Option<usize> {
+fn survivors(kind: Kind, act: Act, durability: &str, cuts: usize) -> Option<usize> {
     let disk = Disk::new(kind)?;
     let survived = (0..cuts).filter(|_| {
-        let scene = scene(&disk.point(), json!({"durability": durability}));
+        let scene = scene(&disk.point(), act, json!({"durability": durability}));
         let old = std::fs::read(scene.archive.path()).unwrap();
         assert_ne!(scene.perform().unwrap()["result"]["isError"], true);
         scene.server.kill();
@@ -142,9 +148,13 @@ fn survivors(kind: Kind, durability: &str, cuts: usize) -> Option<usize> {
 fn what_was_reported_is_on_disk() {
     let cuts = if is_full() { 20 } else { 5 };
     for kind in kinds() {
-        if let Some(survived) = survivors(*kind, "full", cuts) {
+        if let Some(survived) = survivors(*kind, Act::Sync, "full", cuts) {
             assert_eq!(survived, cuts, "{}", kind.name);
         }
+    }
+    let cuts = if is_full() { 10 } else { 2 };
+    if let Some(survived) = survivors(LARGE_EXT4, Act::SyncLarge, "full", cuts) {
+        assert_eq!(survived, cuts, "a large archive");
     }
 }
 
@@ -152,7 +162,7 @@ fn what_was_reported_is_on_disk() {
 #[test]
 fn without_flushes_the_same_test_fails() {
     let cuts = if is_full() { 20 } else { 3 };
-    if let Some(survived) = survivors(EXT4, "fast", cuts) {
+    if let Some(survived) = survivors(EXT4, Act::Sync, "fast", cuts) {
         assert!(survived < cuts, "nothing was lost in {cuts} cuts although nothing was flushed");
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -16,7 +17,34 @@ pub enum Act {
     Open,
     Write,
     Sync,
+    /// Of an archive so large that it is put on disk while it is written.
+    SyncLarge,
     Close,
+}
+
+impl Act {
+    pub fn is_sync(self) -> bool {
+        matches!(self, Act::Sync | Act::SyncLarge)
+    }
+
+    /// The archive before the act.
+    fn old(self) -> Vec<u8> {
+        /// Compressing it takes longer than any test.
+        static LARGE: LazyLock<Vec<u8>> = LazyLock::new(|| zip(&[OLD, &[(BALLAST_NAME, BALLAST.as_str())]].concat()));
+        match self {
+            Act::SyncLarge => LARGE.clone(),
+            _ => zip(OLD),
+        }
+    }
+
+    /// What is in the archive after a sync.
+    fn new(self) -> Files {
+        let mut new = files(&[("a.txt", "ONE, and longer than before"), ("d/c.txt", "three"), ("n.txt", "new")]);
+        if self == Act::SyncLarge {
+            new.insert(BALLAST_NAME.to_owned(), BALLAST.clone().into_bytes());
+        }
+        new
+    }
 }
 
 pub struct Scene {
@@ -36,9 +64,16 @@ fn files(list: &[(&str, &str)]) -> Files {
     list.iter().map(|(name, text)| (name.to_string(), text.as_bytes().to_vec())).collect()
 }
 
-fn new() -> Files {
-    files(&[("a.txt", "ONE, and longer than before"), ("d/c.txt", "three"), ("n.txt", "new")])
-}
+const BALLAST_NAME: &str = "z.txt";
+/// Does not get small: six bits in each byte of 24 MiB.
+static BALLAST: LazyLock<String> = LazyLock::new(|| {
+    let mut state = 7u64;
+    let letters = std::iter::repeat_with(|| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        char::from(b'0' + (state >> 58) as u8)
+    });
+    letters.take(24 << 20).collect()
+});
 
 impl Scene {
     /// Everything up to the act.
@@ -49,13 +84,13 @@ impl Scene {
 
     /// The same with a configuration, the archive in one directory and the server's data in another.
     pub fn at(sources: &Path, data: &Path, act: Act, config: Value) -> Scene {
-        let archive = Archive::within(sources, "sample.zip", &zip(OLD));
+        let archive = Archive::within(sources, "sample.zip", &act.old());
         let server = Server::within(data, config);
         let old = std::fs::read(archive.path()).unwrap();
         if act != Act::Open {
             server.open(&archive);
         }
-        if act == Act::Sync {
+        if act.is_sync() {
             edit(&server);
         }
         Scene { server, archive, is_mute: false, act, old }
@@ -66,7 +101,7 @@ impl Scene {
         let (tool, arguments) = match self.act {
             Act::Open => ("zipfs_open", json!({"path": self.archive.path()})),
             Act::Write => ("zipfs_write", json!({"path": "a.txt", "content": "ONE, and longer than before"})),
-            Act::Sync => ("zipfs_sync", json!({})),
+            Act::Sync | Act::SyncLarge => ("zipfs_sync", json!({})),
             Act::Close => ("zipfs_close", json!({})),
         };
         let id = self.server.begin("tools/call", json!({"name": tool, "arguments": arguments}));
@@ -95,11 +130,11 @@ impl Scene {
         check_source(&archive, act, &old, what);
         let cli = Zipfs(data.path());
         match act {
-            Act::Sync => {
+            Act::Sync | Act::SyncLarge => {
                 expect(&cli, "zipfs_status", &[], what);
                 expect(&cli, "zipfs_sync", &[], what);
-                assert_eq!(archive.read(), new(), "{what}: the sync after it brings the archive up to date");
-                assert_eq!(std::fs::read(archive.dir().join("sample.bak.zip")).unwrap(), old, "{what}: the backup");
+                assert!(archive.read() == act.new(), "{what}: the sync after it brings the archive up to date");
+                assert!(std::fs::read(archive.dir().join("sample.bak.zip")).unwrap() == old, "{what}: the backup is another");
                 expect(&cli, "zipfs_sync", &[], what);
                 check_names(archive.dir(), &["sample.bak.zip", "sample.zip"], what);
             }
@@ -107,7 +142,7 @@ impl Scene {
                 expect(&cli, "zipfs_status", &[], what);
                 expect(&cli, "zipfs_sync", &[], what);
                 let text = &archive.read()["a.txt"];
-                assert!(text == b"one" || text == &new()["a.txt"], "{what}: a.txt is {text:?}");
+                assert!(text == b"one" || text == &act.new()["a.txt"], "{what}: a.txt is {text:?}");
             }
             Act::Close => {
                 let listed = expect(&cli, "zipfs_sessions", &[], what);
@@ -131,7 +166,7 @@ impl Scene {
             }
         }
         check_data(&data.path().join("workspaces"), what);
-        if act != Act::Sync && act != Act::Write {
+        if !act.is_sync() && act != Act::Write {
             assert_eq!(std::fs::read(archive.path()).unwrap(), old, "{what}: nobody touched the archive");
         }
     }
@@ -149,8 +184,8 @@ pub fn edit(server: &Server) {
 fn check_source(archive: &Archive, act: Act, old: &[u8], what: &str) {
     let now = std::fs::read(archive.path()).unwrap_or_else(|error| panic!("{what}: no archive: {error}"));
     if now != old {
-        assert_eq!(act, Act::Sync, "{what}: the archive changed");
-        assert_eq!(archive.read(), new(), "{what}: the archive is neither the old nor the new one");
+        assert!(act.is_sync(), "{what}: the archive changed");
+        assert!(archive.read() == act.new(), "{what}: the archive is neither the old nor the new one");
     }
     check_with_unzip(archive.path(), what);
 }
