@@ -14,9 +14,11 @@ use sha2::{Digest, Sha256};
 #[allow(dead_code)]
 mod engine_config;
 
-/// Folder in `components/`, and the package in it.
-const COMPONENTS: [(&str, &str); 3] =
-    [("zipfs", "zipfs-tools"), ("archive-zip", "zipfs-archive-zip"), ("intruder", "zipfs-intruder")];
+/// Folder in `components/`, and the package in it. These are compiled and embedded.
+const COMPONENTS: [(&str, &str); 2] = [("zipfs", "zipfs-tools"), ("archive-zip", "zipfs-archive-zip")];
+
+/// Embedded as it is: the demonstration adds it like a stranger's plugin.
+const INTRUDER: (&str, &str) = ("intruder", "zipfs-intruder");
 
 const TARGET: &str = "wasm32-wasip2";
 
@@ -33,12 +35,19 @@ fn main() -> Result<()> {
 
     let target = variable("TARGET")?;
     let engine = engine_config::portable_config(&target).and_then(|config| wasmtime::Engine::new(&config)).map_err(plain)?;
+    let built = |package: &str| guests.join(TARGET).join("guest").join(format!("{}.wasm", package.replace('-', "_")));
     let mut table = String::new();
     for (folder, package) in COMPONENTS {
-        let wasm = guests.join(TARGET).join("guest").join(format!("{}.wasm", package.replace('-', "_")));
-        table += &embed(folder, &root.join("components").join(folder), &wasm, &guests, &engine, &out)?;
+        table += &embed(folder, &root.join("components").join(folder), &built(package), &guests, &engine, &out)?;
     }
-    let table = format!("/// The components in this binary.\npub static BUNDLED: &[Bundled] = &[\n{table}];\n");
+    let mut table = format!("/// The components in this binary.\npub static BUNDLED: &[Bundled] = &[\n{table}];\n");
+    let (folder, package) = INTRUDER;
+    std::fs::copy(built(package), out.join("intruder.wasm"))?;
+    let manifest = root.join("components").join(folder).join("plugin.toml");
+    table += &format!(
+        "/// The guest of the demonstration, and its manifest.\npub static INTRUDER: (&[u8], &str) =\n    \
+         (include_bytes!(concat!(env!(\"OUT_DIR\"), \"/intruder.wasm\")), include_str!({manifest:?}));\n"
+    );
     std::fs::write(out.join("bundled.rs"), table)?;
     std::fs::write(out.join("sdk.rs"), list_sdk(&root.join("components/sdk"))?)?;
     Ok(())
@@ -62,13 +71,17 @@ fn list_sdk(sdk: &Path) -> Result<String> {
     Ok(format!("/// The files of the SDK, by their paths.\nstatic SDK: &[(&str, &str)] = &[\n{rows}];\n"))
 }
 
+fn packages() -> impl Iterator<Item = (&'static str, &'static str)> {
+    COMPONENTS.into_iter().chain([INTRUDER])
+}
+
 /// Cargo runs this script again when one of these changes, and only then.
 fn watch(root: &Path) {
     let mut paths = vec!["wit", "Cargo.toml", "Cargo.lock", "components/sdk", "host/build.rs", "host/src/sandbox/engine_config.rs"]
         .into_iter()
         .map(str::to_owned)
         .collect::<Vec<_>>();
-    paths.extend(COMPONENTS.iter().map(|(folder, _)| format!("components/{folder}")));
+    paths.extend(packages().map(|(folder, _)| format!("components/{folder}")));
     for path in paths {
         println!("cargo::rerun-if-changed={}", root.join(path).display());
     }
@@ -103,7 +116,7 @@ fn build_components(root: &Path, target_dir: &Path) -> Result<()> {
         .args(["build", "--locked", "--profile", "guest", "--target", TARGET])
         .arg("--target-dir")
         .arg(target_dir);
-    for (_, package) in COMPONENTS {
+    for (_, package) in packages() {
         cargo.args(["--package", package]);
     }
     // The outer build's flags are for the host's processor and linker; its wrappers would lint guests that nobody asked about.

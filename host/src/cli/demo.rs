@@ -19,7 +19,7 @@ use crate::config::{Config, DataDir, Settings};
 use crate::failure::Failure;
 use crate::gate::Gate;
 use crate::plugins::admission::examine_ambient;
-use crate::plugins::bundled::BUNDLED;
+use crate::plugins::bundled::INTRUDER;
 use crate::sandbox::Shape;
 use crate::sandbox::driver::Stage;
 use crate::workspace::listing::{Change, Kind};
@@ -98,14 +98,11 @@ async fn finish(client: &Client, archive: &Path) -> Result<(), Failure> {
 
 /// The attacker's side: a plugin is added while the server runs, and does its worst.
 async fn intrude(client: &Client, gate: &Gate, place: &Path) -> Result<(), Failure> {
-    let bundled = BUNDLED
-        .iter()
-        .find(|bundled| bundled.name == "intruder")
-        .ok_or_else(|| Failure::internal("No intruder in this binary."))?;
+    let (component, manifest) = INTRUDER;
     let folder = place.join("intruder");
     std::fs::create_dir(&folder).map_err(|error| failed(&error))?;
-    std::fs::write(folder.join("intruder.wasm"), bundled.wasm).map_err(|error| failed(&error))?;
-    std::fs::write(folder.join("plugin.toml"), bundled.manifest).map_err(|error| failed(&error))?;
+    std::fs::write(folder.join("intruder.wasm"), component).map_err(|error| failed(&error))?;
+    std::fs::write(folder.join("plugin.toml"), manifest).map_err(|error| failed(&error))?;
     let candidate = examine_ambient(&folder, &gate.sandbox, &gate.cache).await?;
     candidate.admit(&gate.desk(), Vec::new(), None)?;
     print("\nA hostile plugin was added while the server runs. It may write the session's workspace. What it tries:\n")?;

@@ -53,7 +53,7 @@ mod tests {
         let data = tempfile::tempdir().unwrap();
         let cache = Cache::new(&DataDir::at(data.path()), Arc::default());
         let sandbox = Sandbox::new(Shape::Command, &CallLimits::default()).unwrap();
-        let good = BUNDLED.iter().find(|bundled| bundled.name == "intruder").unwrap();
+        let good = BUNDLED.iter().find(|bundled| bundled.name == "zipfs").unwrap();
         assert!(sandbox.load_embedded(good.code).is_some(), "the embedded code fits the machine it was built on");
         let bad = Bundled { code: &NONSENSE.0, ..*good };
         assert!(bad.load(&sandbox, &cache).unwrap().tools.is_some());

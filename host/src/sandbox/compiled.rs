@@ -155,9 +155,12 @@ pub(super) const RUNS_IN_PLACE: bool = cfg!(target_arch = "x86_64");
 /// Makes pages executable, wherever they are. Needed to run code in place in the binary, which wasmtime did not map itself.
 pub(super) struct CodePages;
 
+/// Of x86-64, the only machine on which code is run in place.
+const PAGE: usize = 4096;
+
 impl CustomCodeMemory for CodePages {
     fn required_alignment(&self) -> usize {
-        rustix::param::page_size()
+        PAGE
     }
 
     fn publish_executable(&self, ptr: *const u8, len: usize) -> Result<()> {

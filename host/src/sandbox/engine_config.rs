@@ -10,6 +10,10 @@ pub fn compile_config() -> Config {
     // One call, one task: the machinery for concurrent component calls costs each call and serves none of ours.
     config.concurrency_support(false);
     config.consume_fuel(false);
+    // Maps for debuggers and profilers, a tenth of the code. What a guest prints when it breaks says more.
+    config.generate_address_map(false);
+    config.native_unwind_info(false);
+    config.wasm_backtrace_max_frames(None);
     // What no tool needs is off, so that a flaw in it is not ours.
     config.wasm_memory64(false);
     config.wasm_relaxed_simd(false);
