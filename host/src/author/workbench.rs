@@ -80,7 +80,7 @@ impl Workbench {
         let scratch = made(&self.place.path().join(format!("{name}.scratch")))?;
         let (driver, cancel) = (self.gate.driver()?, CancellationToken::new());
         let ready = driver.prepare(&changes, &[], &contents, scratch.into(), &cancel, |_| ()).await?;
-        let stage = Stage { file: made(&archive)?.into(), block_size: 0, written: Box::new(|_| ()) };
+        let stage = Stage { file: made(&archive)?.into(), block_size: 0, underway: None };
         driver.pack(None, ready, stage, &self.gate.config.settings.security, &cancel).await?;
         let opened = self.run("zipfs_open", json!({"path": archive})).await?.structured.unwrap_or_default();
         let text = |name: &str| opened[name].as_str().unwrap_or_default().to_owned();

@@ -184,7 +184,7 @@ async fn make_sample(gate: &Gate, place: &Path, archive: &Path) -> Result<(), Fa
     let scratch = Arc::new(scratch.map_err(|error| failed(&error))?);
     let (driver, cancel) = (gate.driver()?, CancellationToken::new());
     let ready = driver.prepare(&changes, &[], &dir, scratch, &cancel, |_| ()).await?;
-    let stage = Stage { file: stage.into(), block_size: 0, written: Box::new(|_| ()) };
+    let stage = Stage { file: stage.into(), block_size: 0, underway: None };
     driver.pack(None, ready, stage, &gate.config.settings.security, &cancel).await?;
     Ok(())
 }

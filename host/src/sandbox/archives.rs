@@ -3,16 +3,17 @@
 use std::sync::{Arc, Mutex, mpsc};
 
 use tokio::sync::mpsc::UnboundedSender;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use wasmtime::Result;
 
 use super::bindings::plugin::zipfs::plugin::sessions::{Changes, Closed, Info, Opened, Synced};
-use super::driver::{Driver, Stage};
+use super::driver::{Archive, Driver, Stage};
 use super::guest::Event;
 use super::imports::progress::Reported;
 use crate::config::{CloseUnsaved, Security, Settings};
 use crate::failure::{Class, Failure};
-use crate::workspace::durable::flush_behind;
+use crate::workspace::copying::{Copying, Underway};
 use crate::workspace::listing::{Change, Entry, Kind, Listing, is_result};
 use crate::workspace::lock::Mode;
 use crate::workspace::metadata::Metadata;
@@ -172,16 +173,16 @@ async fn write_stage(
     if let Some(noted) = noted {
         let _ = noted.join();
     }
-    let (packed, hash) = filled?;
+    let (packed, filling) = filled?;
 
-    // What we are about to put in the place of the user's archive must read back as what was meant to be written. Meanwhile the rest
-    // of it is put on disk.
-    let sealing = tokio::task::spawn_blocking(syncing.seal(session, &stage));
-    let scanned = read_back(driver, syncing, &stage, &packed, settings, cancel).await;
-    let sealed = sealing.await.map_err(|error| Failure::internal(format!("The flush broke down: {error}.")));
-    let scanned = scanned?;
-    sealed??;
-    commit::commit_staged(&host.workspaces, session, syncing, &stage, hash, scanned)
+    // What we are about to put in the place of the user's archive must read back as what was meant to be written. That begins while
+    // the last of it is still being copied, and put on disk.
+    let underway = filling.copying.underway();
+    let (filled, scanned) = tokio::join!(
+        finish_filling(filling, session, syncing, &stage),
+        read_back(driver, syncing, &stage, underway, &packed, settings, cancel)
+    );
+    commit::commit_staged(&host.workspaces, session, syncing, &stage, filled?, scanned?)
 }
 
 /// Reads the stage as anybody would: everything is listed, and what is new is unpacked.
@@ -189,32 +190,40 @@ async fn read_back(
     driver: &Arc<Driver>,
     syncing: &Syncing,
     stage: &sync::Stage,
+    underway: Underway,
     packed: &[Entry],
     settings: &Settings,
     cancel: &CancellationToken,
 ) -> Result<Listing, Failure> {
     let as_sync_failure = |failure: Failure| Failure { class: failure.class, ..syncing.failed(&failure.message) };
-    let archive = syncing.reopen(stage)?;
+    let file = syncing.reopen(stage)?;
+    let archive = || Archive { file: file.clone(), underway: Some(underway.clone()) };
     let no_limits = Security {
         max_file_count: u64::MAX,
         max_extracted_size_bytes: u64::MAX,
         max_compression_ratio: u64::MAX,
         ..settings.security.clone()
     };
-    let scanned = driver.scan(archive.clone(), &no_limits, cancel).await.map_err(as_sync_failure)?;
+    let scanned = driver.scan(archive(), &no_limits, cancel).await.map_err(as_sync_failure)?;
     let before = syncing.baseline().entries.iter().map(|known| &known.entry);
     if !is_result(before, &syncing.changes().orders(), packed, &scanned.entries) {
         return Err(syncing.failed("the new archive does not read back as it was written"));
     }
     let files = packed.iter().filter(|entry| entry.kind == Kind::File).cloned().collect();
-    driver.verify(archive, files, cancel).await.map_err(as_sync_failure)?;
+    driver.verify(archive(), files, cancel).await.map_err(as_sync_failure)?;
     Ok(scanned)
 }
 
 /// SHA-256 of the stage and how many bytes it is of, if it was hashed.
 type Hash = Option<(String, u64)>;
 
-/// Has the driver write the new archive into the stage, and returns what is new in it.
+/// A new archive of which everything is written that is small.
+struct Filling {
+    copying: Copying,
+    hashing: Option<JoinHandle<std::io::Result<(String, u64)>>>,
+}
+
+/// Has the driver write the new archive into the stage, and returns what is new in it. What did not change is still on its way then.
 async fn fill(
     driver: &Arc<Driver>,
     session: &Workspace,
@@ -223,7 +232,7 @@ async fn fill(
     security: &Security,
     events: Option<UnboundedSender<Event>>,
     cancel: &CancellationToken,
-) -> Result<(Vec<Entry>, Hash), Failure> {
+) -> Result<(Vec<Entry>, Filling), Failure> {
     let as_sync_failure = |failure: Failure| Failure { class: failure.class, ..syncing.failed(&failure.message) };
     let orders = syncing.changes().orders();
     let known = &syncing.baseline().entries;
@@ -237,24 +246,38 @@ async fn fill(
         .await
         .map_err(as_sync_failure)?;
 
-    let (reached, to_follow) = mpsc::channel();
-    let (file, follow) = (stage.file.clone(), syncing.follow(session, stage));
-    let following = tokio::task::spawn_blocking(move || match follow {
-        sync::Follow::Hash => copy::hash_behind(&file, to_follow).map(Some),
-        sync::Follow::Flush => flush_behind(&file, &to_follow).map(|()| None),
-        sync::Follow::Nothing => Ok(None),
+    let (reached, to_hash) = mpsc::channel();
+    let hashing = syncing.hashes(stage).then(|| {
+        let file = stage.file.clone();
+        tokio::task::spawn_blocking(move || copy::hash_behind(&file, to_hash))
     });
     let written = move |written| {
         let _ = reached.send(written);
         progress.written(written);
     };
-    let target = Stage { file: stage.file.clone(), block_size: stage.block_size, written: Box::new(written) };
+    let flushes = syncing.flushes_on_the_way(session, stage);
+    let copying = Copying::begin(stage.file.clone(), stage.block_size, flushes, Box::new(written))
+        .map_err(|error| syncing.failed(&format!("the new archive cannot be written: {error}")))?;
+    let target = Stage { file: stage.file.clone(), block_size: stage.block_size, underway: Some(copying.underway()) };
     let base = (!syncing.starts_anew()).then(|| (syncing.source(), known.as_slice()));
     let packed = driver.pack(base, ready, target, security, cancel).await.map_err(as_sync_failure)?;
-    let followed =
-        following.await.map_err(|error| Failure::internal(format!("What followed the new archive broke down: {error}.")))?;
-    let hash = followed.map_err(|error| syncing.failed(&format!("the new archive cannot be written: {error}")))?;
-    Ok((packed, hash))
+    Ok((packed, Filling { copying, hashing }))
+}
+
+/// Waits until the stage is complete and on disk.
+async fn finish_filling(filling: Filling, session: &Workspace, syncing: &Syncing, stage: &sync::Stage) -> Result<Hash, Failure> {
+    let Filling { copying, hashing } = filling;
+    let unwritten = |error: std::io::Error| syncing.failed(&format!("the new archive cannot be written: {error}"));
+    blocking(move || copying.finish()).await.map_err(broken)?.map_err(unwritten)?;
+    let hash = match hashing {
+        Some(hashing) => {
+            let hashed = hashing.await.map_err(|error| Failure::internal(format!("The hash broke down: {error}.")))?;
+            Some(hashed.map_err(unwritten)?)
+        }
+        None => None,
+    };
+    blocking(syncing.seal(session, stage)).await.map_err(broken)??;
+    Ok(hash)
 }
 
 /// Tells whoever listens how far a sync is: first what is compressed, then what is written of the new archive. Its size is an

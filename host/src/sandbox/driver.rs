@@ -20,6 +20,7 @@ use super::limits::Limits;
 use crate::config::Security;
 use crate::failure::Failure;
 use crate::workspace::baseline::Recorded;
+use crate::workspace::copying::Underway;
 use crate::workspace::listing::{Change, Entry, Kind, Listing};
 use crate::workspace::quota::Allowance;
 
@@ -31,11 +32,17 @@ pub struct Driver {
     compiled: Arc<Compiled>,
 }
 
-/// Where an archive is written, and who hears how much of it is.
+/// An archive to read, which may still be being written.
+pub struct Archive {
+    pub file: Arc<File>,
+    pub underway: Option<Underway>,
+}
+
+/// Where an archive is written, and who copies what is large into it, if that is not done at once.
 pub struct Stage {
     pub file: Arc<File>,
     pub block_size: u32,
-    pub written: Box<dyn Fn(u64) + Send + Sync>,
+    pub underway: Option<Underway>,
 }
 
 /// Changes whose contents are ready, and the file that has them.
@@ -57,7 +64,13 @@ impl Driver {
     }
 
     /// Reads the archive's directory.
-    pub async fn scan(&self, archive: Arc<File>, security: &Security, cancel: &CancellationToken) -> Result<Listing, Failure> {
+    pub async fn scan(
+        &self,
+        archive: impl Into<Archive>,
+        security: &Security,
+        cancel: &CancellationToken,
+    ) -> Result<Listing, Failure> {
+        let archive = archive.into();
         let limits = exported::Limits {
             max_entries: security.max_file_count,
             max_total_size: security.max_extracted_size_bytes,
@@ -120,7 +133,13 @@ impl Driver {
     }
 
     /// Checks files of an archive against their sizes and checksums.
-    pub async fn verify(&self, archive: Arc<File>, entries: Vec<Entry>, cancel: &CancellationToken) -> Result<(), Failure> {
+    pub async fn verify(
+        &self,
+        archive: impl Into<Archive>,
+        entries: Vec<Entry>,
+        cancel: &CancellationToken,
+    ) -> Result<(), Failure> {
+        let archive = archive.into();
         let entries: Vec<exported::Entry> = entries.into_iter().map(exported::Entry::from).collect();
         self.run(CallContext::default(), cancel, move |store, driver| {
             Box::pin(async move {
@@ -171,7 +190,7 @@ impl Driver {
         let dir = contents.try_clone().map_err(workspace_gone)?;
         let call = CallContext { mount: Some(Mount::read_only(dir)), ..CallContext::default() };
         let (start, most) = (piece.start, piece.room());
-        let staged = Staged { file: scratch, start, position: 0, block_size: 0, most, written: Box::new(|_| {}) };
+        let staged = Staged { file: scratch, start, position: 0, block_size: 0, most, underway: None };
         let mut prepared = self
             .run(call, cancel, move |store, driver| {
                 Box::pin(async move {
@@ -205,8 +224,8 @@ impl Driver {
         // Stored without compression, with headers and padding of some kilobytes each: more than that is a fault of the driver.
         let headers = ready.changes.len() as u64 * (2048 + 2 * u64::from(stage.block_size)) + (1 << 20);
         let most = base_size.saturating_add(security.max_extracted_size_bytes).saturating_add(headers);
-        let Stage { file, block_size, written } = stage;
-        let staged = Staged { file, start: 0, position: 0, block_size, most, written };
+        let Stage { file, block_size, underway } = stage;
+        let staged = Staged { file, start: 0, position: 0, block_size, most, underway };
         let written = self
             .run(CallContext::default(), cancel, move |store, driver| {
                 Box::pin(async move {
@@ -365,9 +384,19 @@ fn with_contents(change: &Change, ready: &mut impl Iterator<Item = exported::Pre
 /// What the driver answers: a result of its own, unless it broke down.
 type Answer<'a, T> = Pin<Box<dyn Future<Output = wasmtime::Result<Result<T, Error>>> + Send + 'a>>;
 
-fn push_source(store: &mut Store<Guest>, file: Arc<File>) -> wasmtime::Result<Resource<Source>> {
-    let size = file.metadata()?.len();
-    Ok(store.data_mut().table.push(Source { file, size })?)
+fn push_source(store: &mut Store<Guest>, archive: impl Into<Archive>) -> wasmtime::Result<Resource<Source>> {
+    let Archive { file, underway } = archive.into();
+    let size = match &underway {
+        Some(underway) => underway.end(),
+        None => file.metadata()?.len(),
+    };
+    Ok(store.data_mut().table.push(Source { file, size, underway })?)
+}
+
+impl From<Arc<File>> for Archive {
+    fn from(file: Arc<File>) -> Archive {
+        Archive { file, underway: None }
+    }
 }
 
 /// Files grouped by where they lie in the archive, so that each instance reads one stretch of it. Directories were made before, links

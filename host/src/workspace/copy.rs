@@ -86,7 +86,7 @@ pub fn copy(from: &File, to: &File, size: u64) -> io::Result<()> {
     if rustix::fs::ioctl_ficlone(to, from).is_ok() {
         Ok(())
     } else {
-        copy_range(from, to, Range { offset: 0, len: size, at: 0 }, 0, |_| {})
+        copy_range(from, to, Range { offset: 0, len: size, at: 0 }, 0, |_| Ok(()))
     }
 }
 
@@ -113,8 +113,14 @@ pub struct Range {
 }
 
 /// Copies a range in the kernel. With a `block_size`, blocks that lie alike in both files are shared; it is the kernel that does so,
-/// if it is asked for whole ones. `report` hears how much was copied.
-pub fn copy_range(from: &File, to: &File, range: Range, block_size: u32, report: impl Fn(u64)) -> io::Result<()> {
+/// if it is asked for whole ones. `report` hears how much was copied, and may end it.
+pub fn copy_range(
+    from: &File,
+    to: &File,
+    range: Range,
+    block_size: u32,
+    report: impl Fn(u64) -> io::Result<()>,
+) -> io::Result<()> {
     let Range { mut offset, len, mut at } = range;
     let end = offset + len;
     let block = u64::from(block_size);
@@ -139,7 +145,7 @@ pub fn copy_range(from: &File, to: &File, range: Range, block_size: u32, report:
             }
             Err(error) => return Err(error.into()),
         }
-        report(len - (end - offset));
+        report(len - (end - offset))?;
     }
     Ok(())
 }
@@ -241,7 +247,7 @@ mod tests {
         for (offset, len, at) in [(0, 300_000, 0), (5000, 200_000, 904), (5000, 200_000, 905), (4096, 1, 4096), (7, 0, 7)] {
             for block_size in [0, 4096] {
                 let (from, to) = files(&contents);
-                copy_range(&from, &to, Range { offset, len, at }, block_size, |_| {}).unwrap();
+                copy_range(&from, &to, Range { offset, len, at }, block_size, |_| Ok(())).unwrap();
                 let mut copied = vec![0; len as usize];
                 to.read_exact_at(&mut copied, at).unwrap();
                 assert!(copied == contents[offset as usize..(offset + len) as usize], "{offset} {len} {at} {block_size}");

@@ -2,9 +2,9 @@
 
 use std::fs::File;
 use std::io::{self, Write};
+use std::num::NonZeroU64;
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::MetadataExt as _;
-use std::sync::mpsc;
 
 use cap_std::fs::{Dir, MetadataExt, OpenOptions, OpenOptionsExt};
 use rustix::fs::{Mode, OFlags};
@@ -110,24 +110,11 @@ pub fn flush_file(file: &File, durability: Durability) -> io::Result<()> {
     }
 }
 
-/// The least that is worth a wait of its own.
-const PIECE: u64 = 16 << 20;
-
-/// Puts a file on disk while somebody else is writing it, from the first byte to the last: the disk has most of it when they are
-/// done. `written` hears how far they got. Blocks until nobody can say any more.
-///
-/// What goes wrong has to be heard: the kernel tells of a failed write once, and a later flush would find nothing amiss.
-pub fn flush_behind(file: &File, written: &mpsc::Receiver<u64>) -> io::Result<()> {
-    let mut flushed = 0;
-    while let Ok(reached) = written.recv() {
-        let reached = written.try_iter().last().unwrap_or(reached);
-        // Each flush is a commit of the journal as well: for a large file they come further apart.
-        if reached - flushed >= PIECE.max(reached / 8) {
-            file.sync_data()?;
-            flushed = reached;
-        }
-    }
-    Ok(())
+/// Asks the kernel to put on disk what was just written there, and does not wait: a flush at the end then has little left to do. What
+/// goes wrong on the way that flush tells.
+pub fn begin_to_flush(file: &File, offset: u64, len: u64) {
+    // What is not on disk yet cannot be forgotten, which is what this asks for; so it begins with putting it there.
+    let _ = rustix::fs::fadvise(file, offset, NonZeroU64::new(len), rustix::fs::Advice::DontNeed);
 }
 
 /// Puts the names in a directory on disk.
@@ -170,23 +157,6 @@ mod tests {
         assert!(write_whole(&dir, "d", b"", Durability::Full).is_err());
         assert_eq!(dir.entries().unwrap().count(), 2);
         assert!(expect_at(&dir, "a", 1).is_err());
-    }
-
-    #[test]
-    fn a_flush_behind_a_writer_ends_with_it_and_tells_of_failure() {
-        let file = tempfile::tempfile().unwrap();
-        let (written, reached) = mpsc::channel();
-        for turn in 1..=40 {
-            written.send(turn << 20).unwrap();
-        }
-        drop(written);
-        flush_behind(&file, &reached).unwrap();
-        // What cannot be flushed at all.
-        let (reader, _writer) = std::io::pipe().unwrap();
-        let (written, reached) = mpsc::channel();
-        written.send(PIECE).unwrap();
-        assert!(flush_behind(&File::from(OwnedFd::from(reader)), &reached).is_err());
-        assert!(written.send(2 * PIECE).is_ok(), "the writer is not disturbed");
     }
 
     #[test]

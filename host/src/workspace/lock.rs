@@ -1,7 +1,7 @@
 //! The lock of a session: flock, so that it dies with its holder and needs no cleaning.
 
 use std::io::{Read, Seek, Write};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use cap_std::fs::{Dir, File, OpenOptions, OpenOptionsExt};
 use rustix::fs::{FlockOperation, Timespec, Timestamps};
@@ -104,9 +104,13 @@ impl Lock {
         }
     }
 
-    /// Notes the access: the modification time of the lock file is the time of the last use. Writing the metadata for that
-    /// would cost each read a file, and could undo what a concurrent sync wrote there.
+    /// Notes the access: the modification time of the lock file is the time of the last use, to the second. Writing the metadata for
+    /// that would cost each read a file, and could undo what a concurrent sync wrote there.
     fn touch(&self) {
+        let second = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        if rustix::fs::fstat(&self.file).is_ok_and(|stat| u64::try_from(stat.st_mtime) == Ok(second)) {
+            return;
+        }
         let now = Timespec { tv_sec: 0, tv_nsec: rustix::fs::UTIME_NOW };
         let _ = rustix::fs::futimens(&self.file, &Timestamps { last_access: now, last_modification: now });
     }

@@ -21,6 +21,7 @@ pub mod baseline;
 pub mod close;
 pub mod commit;
 pub mod copy;
+pub mod copying;
 pub mod durable;
 pub mod extracted;
 pub mod glance;

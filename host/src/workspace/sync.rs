@@ -67,14 +67,6 @@ pub struct Stage {
     is_named: bool,
 }
 
-/// See [`Syncing::follow`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Follow {
-    Hash,
-    Flush,
-    Nothing,
-}
-
 /// Through which a file without a name gets one.
 const OWN_DESCRIPTORS: &str = "/proc/self/fd";
 
@@ -312,18 +304,17 @@ impl Syncing {
         }
     }
 
-    /// What is to be done behind whoever writes the stage. A small one is hashed, so that it is known again wherever it turns up; to
-    /// hash a large one would take longer than all the rest, and its entries tell as well whether it is the same. Instead it is put
-    /// on disk in pieces. Where blocks are shared neither is worth it.
-    pub fn follow(&self, workspace: &Workspace, stage: &Stage) -> Follow {
-        let is_shared = stage.block_size > 0;
+    /// Whether the new archive is hashed while it is written. A small one is, so that it is known again wherever it turns up; to hash
+    /// a large one would take longer than all the rest, and its entries tell as well whether it is the same.
+    pub fn hashes(&self, stage: &Stage) -> bool {
         // Elsewhere a file may have another number after a crash, and only the hash tells that it is the same.
-        let numbers_last = is_shared || shows_changes(&self.source_dir);
-        match workspace.durability {
-            _ if self.estimated_size() <= WORTH_HASHING || !numbers_last => Follow::Hash,
-            Durability::Full if !is_shared => Follow::Flush,
-            _ => Follow::Nothing,
-        }
+        let numbers_last = stage.block_size > 0 || shows_changes(&self.source_dir);
+        self.estimated_size() <= WORTH_HASHING || !numbers_last
+    }
+
+    /// Whether the new archive is put on disk while it is written. Where blocks are shared there is next to nothing to put there.
+    pub fn flushes_on_the_way(&self, workspace: &Workspace, stage: &Stage) -> bool {
+        workspace.durability == Durability::Full && stage.block_size == 0
     }
 
     /// Ends a sync that failed, as recovery would: back to what was, or forward if the new archive had already taken its place.

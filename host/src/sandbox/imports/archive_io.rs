@@ -11,6 +11,7 @@ use wasmtime::{Error, Result};
 use crate::sandbox::bindings::archive::zipfs::plugin::archive_io::{Host, HostSource, HostStaged};
 use crate::sandbox::guest::Guest;
 use crate::workspace::copy::{Range, copy_range};
+use crate::workspace::copying::Underway;
 
 /// One read returns no more, whatever the guest asks for.
 const MOST_READ: u64 = 1 << 20;
@@ -19,6 +20,8 @@ const MOST_READ: u64 = 1 << 20;
 pub struct Source {
     pub file: Arc<File>,
     pub size: u64,
+    /// What is still being copied into it.
+    pub underway: Option<Underway>,
 }
 
 /// An archive that is written.
@@ -31,8 +34,8 @@ pub struct Staged {
     pub block_size: u32,
     /// What it may grow to.
     pub most: u64,
-    /// Hears how much was written.
-    pub written: Box<dyn Fn(u64) + Send + Sync>,
+    /// Who copies large ranges into it, if that is not done at once.
+    pub underway: Option<Underway>,
 }
 
 impl Host for Guest {}
@@ -45,8 +48,10 @@ impl HostSource for Guest {
     fn read(&mut self, this: Resource<Source>, offset: u64, len: u32) -> Result<Vec<u8>> {
         let source = self.table.get(&this)?;
         let len = u64::from(len).min(MOST_READ).min(source.size.saturating_sub(offset));
+        let there = source.underway.as_ref().map_or(Ok(()), |underway| underway.wait_for(offset, len));
         // The copy is private and does not change, so a short or failing read is the disk's, and ends the call.
-        read_exactly(&source.file, offset, len as usize).map_err(|error| Error::new(error).context("the archive cannot be read"))
+        let read = there.and_then(|()| read_exactly(&source.file, offset, len as usize));
+        read.map_err(|error| Error::new(error).context("the archive cannot be read"))
     }
 
     fn drop(&mut self, this: Resource<Source>) -> Result<()> {
@@ -68,7 +73,9 @@ impl HostStaged for Guest {
         let staged = self.table.get_mut(&this)?;
         let at = staged.start + staged.position;
         let appended = staged.grow(bytes.len() as u64).and_then(|()| staged.file.write_all_at(&bytes, at));
-        (staged.written)(staged.position);
+        if let (Ok(()), Some(underway)) = (&appended, &staged.underway) {
+            underway.appended(at + bytes.len() as u64);
+        }
         Ok(appended.map_err(|error| error.to_string()))
     }
 
@@ -85,11 +92,11 @@ impl HostStaged for Guest {
         }
         let from = from.file.clone();
         let staged = self.table.get_mut(&this)?;
-        let before = staged.position;
-        let range = Range { offset, len, at: staged.start + before };
-        let grown = staged.grow(len);
-        let report = |copied| (staged.written)(before + copied);
-        let copied = grown.and_then(|()| copy_range(&from, &staged.file, range, staged.block_size, report));
+        let range = Range { offset, len, at: staged.start + staged.position };
+        let copied = staged.grow(len).and_then(|()| match &staged.underway {
+            Some(underway) => underway.add(&from, range),
+            None => copy_range(&from, &staged.file, range, staged.block_size, |_| Ok(())),
+        });
         Ok(copied.map_err(|error| error.to_string()))
     }
 
