@@ -150,6 +150,10 @@ fn runtime(command: &Command) -> std::io::Result<tokio::runtime::Runtime> {
     if is_small {
         return tokio::runtime::Builder::new_current_thread().enable_all().build();
     }
+    // One client is best served by the thread that hears it: see `server/relief.rs`, where others come from.
+    if matches!(command, Command::Mcp(_)) {
+        return tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+    }
     // Two threads at least: one call that waits in the kernel must not keep the next from being read.
     let threads = std::thread::available_parallelism().map_or(2, |cores| cores.get().clamp(2, 8));
     tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build()

@@ -1,5 +1,7 @@
 //! What a tool answered, checked before anybody sees it.
 
+use std::sync::OnceLock;
+
 use serde_json::Value;
 
 use crate::config::CallLimits;
@@ -33,6 +35,25 @@ pub struct Outcome {
     pub structured: Option<Value>,
     /// What the host itself has to say, once: that an interrupted sync was put right.
     pub notice: Option<String>,
+    json: OnceLock<String>,
+}
+
+impl Outcome {
+    pub fn new(content: Vec<Content>, structured: Option<Value>) -> Outcome {
+        Outcome { content, structured, notice: None, json: OnceLock::new() }
+    }
+
+    /// The structured result as text, keys in order. Made once: it may be large, and more than one want it.
+    pub fn json(&self) -> Option<&String> {
+        let made = |value: &Value| serde_json::to_string(value).unwrap_or_default();
+        self.structured.as_ref().map(|value| self.json.get_or_init(|| made(value)))
+    }
+
+    /// The same, for whoever keeps it.
+    pub fn take_json(&mut self) -> Option<String> {
+        self.json()?;
+        self.json.take()
+    }
 }
 
 /// Adds what the host has to say to whatever came of the call. An agent hears it with the answer or the error, a person at the
@@ -82,7 +103,7 @@ pub fn check(found: &Found, reply: Reply, limits: &CallLimits) -> Result<Answer,
     {
         return Err(broken(&format!("its result does not fit its output schema: {error} at `{}`", error.instance_path())));
     }
-    Ok(Answer::Complete(Outcome { content: outcome.content, structured, notice: None }))
+    Ok(Answer::Complete(Outcome::new(outcome.content, structured)))
 }
 
 fn weigh(content: &Content) -> usize {

@@ -253,11 +253,10 @@ fn cut(text: &str, most: usize) -> String {
 
 /// Of a structured result the SHA-256 of its JSON, keys in order; else of the blocks, each with its kind and length before it.
 fn hash_of(outcome: &Outcome) -> String {
-    let mut hasher = Hasher(Sha256::new());
-    if let Some(structured) = &outcome.structured {
-        let _ = serde_json::to_writer(&mut hasher, structured);
-        return hex(&hasher.0.finalize());
+    if let Some(json) = outcome.json() {
+        return digest(json.as_bytes());
     }
+    let mut hasher = Hasher(Sha256::new());
     for content in &outcome.content {
         let (kind, bytes): (&str, &[u8]) = match content {
             Content::Text(text) => ("text", text.as_bytes()),

@@ -15,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::events::Forwarder;
 use super::handler::{Handler, client_of, is_modern, protocol_error};
 use super::input;
+use super::relief::Relief;
 use super::tasks::Ticket;
 use super::wire;
 use crate::failure::{Class, Failure, Shape};
@@ -94,7 +95,7 @@ impl Handler {
         };
         let answered = match knows_tasks && task != TaskUse::Never {
             true => self.run_as_task(calling, &about, resumed, task, context).await,
-            false => calling.converse(self.codec(), &about, resumed, context).await,
+            false => calling.converse(self, &about, resumed, context).await,
         };
         if let Some(forwarder) = forwarder {
             forwarder.finish().await;
@@ -171,12 +172,16 @@ impl Handler {
         // What was said in the call comes before its answer.
         let _ = relaying.await;
         Relay::silence(&relay);
-        let end = end.map_err(|error| ErrorData::internal_error(format!("The call broke down: {error}."), None))?;
+        let end = end.map_err(broken_down)?;
         match end {
             End::Question(question) => as_question(self.codec(), about, &client, question),
             end => end.answer(),
         }
     }
+}
+
+fn broken_down(error: tokio::task::JoinError) -> ErrorData {
+    ErrorData::internal_error(format!("The call broke down: {error}."), None)
 }
 
 /// An entry that runs by itself, and gives back what the next one needs.
@@ -188,6 +193,22 @@ impl Calling {
             let end = self.enter(resumed).await;
             (self, end)
         })
+    }
+
+    /// Enters here, or on another thread if one is lent.
+    async fn enter_relieved(
+        mut self,
+        relief: Option<&Relief>,
+        resumed: Option<Resumption>,
+    ) -> Result<(Calling, End), ErrorData> {
+        let entering = async move {
+            let end = self.enter(resumed).await;
+            (self, end)
+        };
+        match relief {
+            Some(relief) => relief.run(entering).await.map_err(broken_down),
+            None => Ok(entering.await),
+        }
     }
 
     /// Goes through the gate once.
@@ -223,21 +244,24 @@ impl Calling {
 
     /// Enters until there is an answer: clients of the stateless revision get questions as the result, older ones are asked here.
     async fn converse(
-        mut self,
-        codec: &RequestStateCodec,
+        self,
+        handler: &Handler,
         about: &str,
         mut resumed: Option<Resumption>,
         context: &RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
+        let mut calling = self;
         loop {
-            let question = match self.enter(resumed.take()).await {
+            let (entered, end) = calling.enter_relieved(handler.relief.as_deref(), resumed.take()).await?;
+            calling = entered;
+            let question = match end {
                 End::Question(question) => question,
                 end => return end.answer(),
             };
             if is_modern(context) {
-                return as_question(codec, about, &self.client, question);
+                return as_question(handler.codec(), about, &calling.client, question);
             }
-            let asked = match input::check_abilities(&question, &self.client) {
+            let asked = match input::check_abilities(&question, &calling.client) {
                 Ok(()) => input::ask(context, question).await,
                 Err(lacking) => Err(lacking.failure()),
             };
@@ -273,7 +297,7 @@ async fn go_on(mut running: Running, mut ticket: Ticket, relay: Arc<Mutex<Relay>
     let ended = loop {
         let (calling, end) = match running.await {
             Ok(ended) => ended,
-            Err(error) => break Err(ErrorData::internal_error(format!("The call broke down: {error}."), None)),
+            Err(error) => break Err(broken_down(error)),
         };
         let question = match end {
             End::Result(result) => break Ok(result),

@@ -24,6 +24,7 @@ use super::events::Wanted;
 use super::input;
 use super::instructions::instructions;
 use super::listeners::{Listeners, Watched, tell, unwatch, watch};
+use super::relief::Relief;
 use super::tasks::Tasks;
 use super::wire;
 use crate::failure::{Class, Failure, Shape};
@@ -50,6 +51,8 @@ pub struct Handler {
     /// What `logging/setLevel` asked for, in older revisions: a matter of one client.
     level: Arc<AtomicU8>,
     watched: Watched,
+    /// Where calls can run when several have to be answered; without it the runtime sees to that.
+    pub(super) relief: Option<Arc<Relief>>,
 }
 
 /// What all clients of an endpoint share.
@@ -109,12 +112,18 @@ impl Handler {
             codec: RequestStateCodec::new(key),
             shown: Mutex::new(None),
         };
-        Handler { shared: Arc::new(shared), level: Arc::new(AtomicU8::new(NO_LEVEL)), watched: Watched::default() }
+        Handler { shared: Arc::new(shared), level: Arc::new(AtomicU8::new(NO_LEVEL)), watched: Watched::default(), relief: None }
     }
 
     /// The same endpoint for one more client.
     pub fn for_another_client(&self) -> Handler {
-        Handler { shared: self.shared.clone(), level: Arc::new(AtomicU8::new(NO_LEVEL)), watched: Watched::default() }
+        let (shared, relief) = (self.shared.clone(), self.relief.clone());
+        Handler { shared, level: Arc::new(AtomicU8::new(NO_LEVEL)), watched: Watched::default(), relief }
+    }
+
+    /// The same with other threads for its calls.
+    pub fn relieved_by(self, relief: Arc<Relief>) -> Handler {
+        Handler { relief: Some(relief), ..self }
     }
 
     /// Looks after the plugins from now on, for as long as the process lives.

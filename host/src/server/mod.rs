@@ -9,6 +9,7 @@ pub mod http;
 mod input;
 mod instructions;
 mod listeners;
+mod relief;
 mod stdio;
 mod tasks;
 mod wire;

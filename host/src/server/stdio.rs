@@ -3,12 +3,17 @@
 use std::sync::Arc;
 
 use rmcp::ServiceExt;
+use rmcp::transport::async_rw::AsyncRwTransport;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::endpoint::Endpoint;
 use super::handler::Handler;
+use super::relief::{Counted, Relief};
 use crate::failure::Failure;
 use crate::gate::Gate;
+
+/// What the pipe to the client holds. By default it is 64 KiB: for an answer of a megabyte each side would have to be woken ten times.
+const ROOM: usize = 1 << 20;
 
 /// Serves until the client closes the stream or the process is told to stop.
 pub async fn serve_stdio(gate: Arc<Gate>, endpoint: Endpoint) -> Result<(), Failure> {
@@ -18,10 +23,15 @@ pub async fn serve_stdio(gate: Arc<Gate>, endpoint: Endpoint) -> Result<(), Fail
     gate.audit.flush_in_background();
     gate.observer.start(&gate.config.settings.telemetry)?;
     let observer = gate.observer.clone();
-    let handler = Handler::new(gate, endpoint);
+    let relief = Arc::<Relief>::default();
+    let handler = Handler::new(gate, endpoint).relieved_by(relief.clone());
     handler.watch();
+    // Where it is no pipe there is nothing to widen.
+    let _ = rustix::pipe::fcntl_setpipe_size(std::io::stdout(), ROOM);
+    let (input, output) = rmcp::transport::stdio_pipes();
+    let transport = Counted { inner: AsyncRwTransport::new_server(input, output), relief };
     let serving = async {
-        let running = handler.serve(rmcp::transport::stdio_pipes()).await;
+        let running = handler.serve(transport).await;
         match running {
             Ok(running) => running.waiting().await.map(|_| ()).map_err(|error| failed(&error)),
             // The client went away before it said anything.

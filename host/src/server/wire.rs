@@ -49,12 +49,12 @@ pub fn tool(portable: &str, found: &Found, names: ToolNames, is_bound: bool) -> 
 }
 
 /// A finished call. A structured result is mirrored as text: some clients show the model only one of the two.
-pub fn outcome(outcome: Outcome) -> CallToolResult {
-    let mut content: Vec<ContentBlock> = outcome.content.into_iter().map(block).collect();
+pub fn outcome(mut outcome: Outcome) -> CallToolResult {
+    let mut content: Vec<ContentBlock> = std::mem::take(&mut outcome.content).into_iter().map(block).collect();
     if content.is_empty()
-        && let Some(structured) = &outcome.structured
+        && let Some(json) = outcome.take_json()
     {
-        content.push(ContentBlock::text(structured.to_string()));
+        content.push(ContentBlock::text(json));
     }
     content.extend(outcome.notice.map(|notice| ContentBlock::text(format!("Note: {notice}"))));
     let mut result = CallToolResult::success(content);
