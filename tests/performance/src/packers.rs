@@ -1,12 +1,17 @@
-//! Who can put one changed file back into an archive: zipfs, and the programs that people use for it. One only copies.
+//! Who can put one changed file back into an archive: zipfs, as a command and as a tool that is called, and the programs that people
+//! use for it. One only copies.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use serde_json::json;
 
 use crate::archives::Set;
 use crate::peers::{Absent, Field, Role};
+use crate::pipe::{Launch, Pipe};
+use crate::wire::{Dialect, Request};
 
 /// An archive of its own for each, unpacked once, with one file that is changed again and again.
 pub struct Packer {
@@ -18,20 +23,24 @@ pub struct Packer {
     /// The changed file, below the root of the archive.
     file: String,
     program: PathBuf,
+    /// Where the tool is called.
+    server: Option<Pipe>,
 }
 
 /// Those that are on this machine, each with its copy of `archive`, and who is not.
 pub fn find(field: &Field, set: Set, archive: &Path, directory: &Path) -> Result<(Vec<Packer>, Vec<Absent>)> {
     let (mut packers, mut absent) = (Vec::new(), Vec::new());
     let candidates = [
-        (Role::Zipfs, "zipfs", field.program.clone()),
+        (Role::Zipfs, "zipfs sync", field.program.clone()),
+        (Role::ZipfsCall, "zipfs_sync over stdio", field.program.clone()),
         (Role::ZipUpdate, "zip -u", PathBuf::from("zip")),
         (Role::SevenZipUpdate, "7z u", PathBuf::from("7z")),
         (Role::Recompress, "zip, everything", PathBuf::from("zip")),
         (Role::Floor, "copy, flush", field.programs.join("copy-flush")),
     ];
     for (role, name, program) in candidates {
-        if role != Role::Zipfs && Command::new(&program).arg("-h").output().is_err() {
+        let is_zipfs = matches!(role, Role::Zipfs | Role::ZipfsCall);
+        if !is_zipfs && Command::new(&program).arg("-h").output().is_err() {
             absent.push(Absent { peer: name.to_owned(), reason: format!("{} is not on this machine", program.display()) });
             continue;
         }
@@ -43,9 +52,12 @@ pub fn find(field: &Field, set: Set, archive: &Path, directory: &Path) -> Result
         std::fs::create_dir_all(&place)?;
         let copy = directory.join(format!("{}.zip", role.directory()));
         std::fs::copy(archive, &copy)?;
-        let mut packer = Packer { name, role, archive: copy, place, file: String::new(), program };
+        let mut packer = Packer { name, role, archive: copy, place, file: String::new(), program, server: None };
         packer.unpack()?;
         packer.file = packer.smallest_of_the_middle()?;
+        if role == Role::ZipfsCall {
+            packer.server = Some(Pipe::connect(&packer.launch())?);
+        }
         packers.push(packer);
     }
     Ok((packers, absent))
@@ -53,13 +65,13 @@ pub fn find(field: &Field, set: Set, archive: &Path, directory: &Path) -> Result
 
 impl Packer {
     fn unpack(&self) -> Result<()> {
-        let mut command = match self.role {
-            Role::Zipfs => self.zipfs(&["open"]),
-            _ => Command::new("unzip"),
+        let mut command = match self.is_zipfs() {
+            true => self.zipfs(&["open"]),
+            false => Command::new("unzip"),
         };
-        match self.role {
-            Role::Zipfs => command.arg(&self.archive).args(["--name", "bench"]),
-            _ => command.arg("-q").arg(&self.archive).arg("-d").arg(&self.place),
+        match self.is_zipfs() {
+            true => command.arg(&self.archive).args(["--name", "bench"]),
+            false => command.arg("-q").arg(&self.archive).arg("-d").arg(&self.place),
         };
         run(&mut command)
     }
@@ -70,10 +82,24 @@ impl Packer {
         command
     }
 
+    fn is_zipfs(&self) -> bool {
+        matches!(self.role, Role::Zipfs | Role::ZipfsCall)
+    }
+
+    fn launch(&self) -> Launch {
+        Launch {
+            program: self.program.clone(),
+            arguments: vec!["mcp".into()],
+            environment: vec![("ZIPFS_DATA_DIR".into(), self.place.clone().into())],
+            dialect: Dialect::Mcp,
+            complaints: self.place.join("bench.stderr"),
+        }
+    }
+
     fn root(&self) -> PathBuf {
-        match self.role {
-            Role::Zipfs => self.place.join("workspaces/bench/contents"),
-            _ => self.place.clone(),
+        match self.is_zipfs() {
+            true => self.place.join("workspaces/bench/contents"),
+            false => self.place.clone(),
         }
     }
 
@@ -93,7 +119,7 @@ impl Packer {
     pub fn change(&self, round: usize) -> Result<()> {
         let path = self.root().join(&self.file);
         std::fs::write(&path, format!("The text of round {round}.\n").repeat(20))?;
-        if self.role == Role::Zipfs {
+        if self.is_zipfs() {
             return Ok(());
         }
         let file = std::fs::File::options().write(true).open(&path)?;
@@ -101,8 +127,19 @@ impl Packer {
         Ok(file.set_modified(std::time::SystemTime::now() + ahead)?)
     }
 
-    /// The command that puts the change into the archive.
-    pub fn command(&self) -> Command {
+    /// Puts the change into the archive. How long it took.
+    pub fn pack(&mut self) -> Result<Duration> {
+        if let Some(server) = &mut self.server {
+            return server.ask(&Request::call("zipfs_sync", &json!({})).proven_by("files_modified"));
+        }
+        let mut command = self.command();
+        let start = Instant::now();
+        run(&mut command)?;
+        Ok(start.elapsed())
+    }
+
+    /// The command that does so.
+    fn command(&self) -> Command {
         let mut command = match self.role {
             Role::Zipfs => self.zipfs(&["sync", "bench", "--quiet"]),
             _ => Command::new(&self.program),
@@ -140,7 +177,7 @@ impl Packer {
     }
 }
 
-pub fn run(command: &mut Command) -> Result<()> {
+fn run(command: &mut Command) -> Result<()> {
     let output = command.output().with_context(|| format!("run {command:?}"))?;
     if output.status.success() {
         return Ok(());

@@ -2,8 +2,6 @@
 //! old archive kept by zipfs; named to the others, which do none of that. The floor copies and flushes the archive and does nothing
 //! else.
 
-use std::time::Instant;
-
 use anyhow::{Context, Result};
 
 use super::{Finding, Measure};
@@ -58,29 +56,27 @@ fn run(set: Set, field: &Field, effort: &Effort) -> Finding {
 fn race(set: Set, field: &Field, effort: &Effort, finding: &mut Finding) -> Result<()> {
     let archive = set.provide(&field.bench)?;
     let directory = field.scratch.path().join(format!("sync-{}", set.name()));
-    let (packers, absent) = packers::find(field, set, &archive, &directory)?;
+    let (mut packers, absent) = packers::find(field, set, &archive, &directory)?;
     finding.absent.extend(absent);
     let mut series: Vec<Series> =
         packers.iter().map(|it| Series { peer: it.name.to_owned(), role: it.role, rounds: Vec::new() }).collect();
     for round in 0..effort.sync_rounds {
         for turn in 0..packers.len() {
             let place = (turn + round) % packers.len();
-            series[place].rounds.push(vec![time_one(&packers[place], round)?]);
+            series[place].rounds.push(vec![time_one(&mut packers[place], round)?]);
         }
     }
     finding.series = series;
+    drop(packers);
     std::fs::remove_dir_all(&directory)?;
     Ok(())
 }
 
-fn time_one(packer: &Packer, round: usize) -> Result<f64> {
+fn time_one(packer: &mut Packer, round: usize) -> Result<f64> {
     packer.change(round)?;
     // What the one before wrote is on the disk before the next one starts.
     std::process::Command::new("sync").status().context("run sync")?;
-    let mut command = packer.command();
-    let start = Instant::now();
-    packers::run(&mut command)?;
-    let taken = start.elapsed().as_secs_f64();
+    let taken = packer.pack()?;
     packer.check(round)?;
-    Ok(taken)
+    Ok(taken.as_secs_f64())
 }
