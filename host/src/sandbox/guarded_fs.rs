@@ -19,6 +19,7 @@ use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
 
 use super::guest::Guest;
 use super::metered::{Metered, charge};
+use super::plain_reads;
 use super::witness::Reach;
 use crate::workspace::quota::{Allowance, Usage};
 
@@ -31,6 +32,9 @@ pub struct HasGuarded;
 impl HasData for HasGuarded {
     type Data<'a> = Guarded<'a>;
 }
+
+/// What is left to tell of a directory.
+struct Listing(std::vec::IntoIter<std::io::Result<DirectoryEntry>>);
 
 /// A guest's view of the filesystem.
 pub struct Guarded<'a>(pub &'a mut Guest);
@@ -97,6 +101,27 @@ impl Guarded<'_> {
             return self.wasi().stat_at(at(), flags, path.to_owned()).await;
         }
         Ok(stat)
+    }
+
+    /// Opens what is plainly a file or a directory below this one, to read it.
+    fn open_plain(&mut self, fd: &File, path: &str, how: OpenFlags, flags: DescriptorFlags) -> FsResult<Option<File>> {
+        let Descriptor::Dir(dir) = self.0.table.get(fd)? else { return Ok(None) };
+        let to_change_below = DescriptorFlags::READ | DescriptorFlags::MUTATE_DIRECTORY;
+        let opened = if how == OpenFlags::empty() && flags == DescriptorFlags::READ {
+            let file = plain_reads::open_file(&dir.dir, path)?;
+            file.map(|file| Descriptor::File(wasmtime_wasi::filesystem::File::new(file, dir.perms, OpenMode::READ, true)))
+        } else if how == OpenFlags::DIRECTORY && (flags == DescriptorFlags::READ || flags == to_change_below) {
+            let below = plain_reads::open_directory(&dir.dir, path);
+            below.map(|below| Descriptor::Dir(Dir::new(below, dir.perms, OpenMode::READ, true)))
+        } else {
+            None
+        };
+        let Some(opened) = opened else { return Ok(None) };
+        let opened = self.0.table.push(opened)?;
+        if let Some(place) = self.place(fd) {
+            self.0.places.insert(opened.rep(), place);
+        }
+        Ok(Some(opened))
     }
 
     /// Stat without following, for the accounts.
@@ -169,6 +194,9 @@ impl HostDescriptor for Guarded<'_> {
     ) -> FsResult<File> {
         let changes = OpenFlags::CREATE | OpenFlags::TRUNCATE;
         self.note(open_flags.intersects(changes) || flags.contains(DescriptorFlags::WRITE));
+        if let Some(opened) = self.open_plain(&fd, &path, open_flags, flags)? {
+            return Ok(opened);
+        }
         let mut created = Usage::default();
         let mut cut = 0;
         if open_flags.contains(OpenFlags::CREATE | OpenFlags::EXCLUSIVE) {
@@ -314,12 +342,23 @@ impl HostDescriptor for Guarded<'_> {
     }
 
     async fn read(&mut self, fd: File, len: Filesize, offset: Filesize) -> FsResult<(Vec<u8>, bool)> {
-        self.wasi().read(fd, len, offset).await
+        let bytes = match self.0.table.get(&fd)? {
+            Descriptor::File(file) => plain_reads::read_at(&file.file, len, offset)?,
+            Descriptor::Dir(_) => return self.wasi().read(fd, len, offset).await,
+        };
+        let at_end = bytes.is_empty();
+        Ok((bytes, at_end))
     }
 
     async fn read_directory(&mut self, fd: File) -> FsResult<Resource<DirectoryEntryStream>> {
         self.note(false);
-        self.wasi().read_directory(fd).await
+        let entries = match self.0.table.get(&fd)? {
+            Descriptor::Dir(dir) => plain_reads::list(&dir.dir)?,
+            Descriptor::File(_) => return self.wasi().read_directory(fd).await,
+        };
+        let listing = self.0.table.push(Listing(entries.into_iter()))?;
+        // In the table it is ours; the guest knows it by its number.
+        Ok(Resource::new_own(listing.rep()))
     }
 
     async fn sync(&mut self, fd: File) -> FsResult<()> {
@@ -374,10 +413,12 @@ impl HostDescriptor for Guarded<'_> {
 
 impl HostDirectoryEntryStream for Guarded<'_> {
     async fn read_directory_entry(&mut self, stream: Resource<DirectoryEntryStream>) -> FsResult<Option<DirectoryEntry>> {
-        self.wasi().read_directory_entry(stream).await
+        let listing = self.0.table.get_mut(&Resource::<Listing>::new_borrow(stream.rep()))?;
+        Ok(listing.0.next().transpose()?)
     }
 
     fn drop(&mut self, stream: Resource<DirectoryEntryStream>) -> Result<()> {
-        HostDirectoryEntryStream::drop(&mut self.wasi(), stream)
+        self.0.table.delete(Resource::<Listing>::new_own(stream.rep()))?;
+        Ok(())
     }
 }

@@ -20,6 +20,7 @@ pub mod incoming;
 pub mod limits;
 pub mod metered;
 pub mod parallel;
+pub mod plain_reads;
 pub mod run;
 pub mod timings;
 pub mod typed;

@@ -6,6 +6,12 @@ pub const MOST: usize = 1000;
 /// How much of a long line is shown before the match.
 const BEFORE: usize = 200;
 
+/// The line as it is shown. Where in it the match is matters only if not all of it is.
+pub fn around(line: &[u8], place: impl FnOnce(&[u8]) -> Option<usize>) -> String {
+    let at = if line.len() > MOST { place(line) } else { None };
+    of(line, at.unwrap_or(0))
+}
+
 /// The line without its end, cut around `at` if it is long. Cuts are marked with an ellipsis.
 pub fn of(line: &[u8], at: usize) -> String {
     let line = without_end(line);

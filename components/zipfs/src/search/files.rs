@@ -1,8 +1,9 @@
 //! The files to search: a walk, sorted, and the glob that picks from it.
 
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
+use serde::{Deserialize, Serialize};
 use zipfs_sdk::Error;
-use zipfs_sdk::fs::{Dir, IoError, Kind};
+use zipfs_sdk::fs::{self, Dir, Entry, IoError, Kind};
 
 use crate::lookup;
 
@@ -38,33 +39,89 @@ impl Filter {
         Ok(Filter(Some(set.build().map_err(|error| invalid(error.to_string()))?)))
     }
 
+    pub fn takes_all(&self) -> bool {
+        self.0.is_none()
+    }
+
     pub fn lets_pass(&self, path: &str) -> bool {
         self.0.as_ref().is_none_or(|set| set.is_match(path))
     }
 }
 
-/// All files beneath a directory that pass the filter, by their path from the root of the workspace, sorted. Links are not followed.
-pub fn beneath(workspace: &Dir, directory: &str, filter: &Filter) -> Result<Vec<String>, Error> {
-    let mut files = Vec::new();
-    let mut pending = vec![directory.to_owned()];
-    while let Some(directory) = pending.pop() {
-        let entries =
-            match workspace.open_dir(if directory.is_empty() { "." } else { &directory }).and_then(|dir| lookup::list(&dir)) {
-                // Removed by another program since its name was read.
-                Err(IoError::NotFound) => continue,
-                result => result.map_err(|error| error.at(&directory))?,
+/// Files of one directory, sorted by name.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub struct Siblings {
+    /// From the root of the workspace.
+    pub directory: String,
+    pub names: Vec<String>,
+}
+
+/// Deeper directories are not kept open while what is below them is looked at.
+const MOST_OPEN: usize = 32;
+
+/// A directory whose entries are being looked at.
+struct Level {
+    directory: String,
+    /// Where directories below it are opened by their names, which is sooner done than by their paths.
+    open: Option<Dir>,
+    entries: std::vec::IntoIter<Entry>,
+}
+
+/// All files beneath a directory that pass the filter, sorted by their path from the root of the workspace; those of a directory
+/// come in several runs if there are directories between them. Links are not followed.
+pub fn beneath(workspace: &Dir, directory: &str, filter: &Filter) -> Result<Vec<Siblings>, Error> {
+    let mut runs: Vec<Siblings> = Vec::new();
+    // A stack of our own: an archive decides how deep it goes, and must not decide how much of the call stack is used.
+    let root = workspace.open_dir(if directory.is_empty() { "." } else { directory });
+    let mut levels: Vec<Level> = level(root, directory.to_owned())?.into_iter().collect();
+    // Whether the last run is of the directory that is being looked at.
+    let mut goes_on = false;
+    while let Some(current) = levels.last_mut() {
+        let Some(entry) = current.entries.next() else {
+            levels.pop();
+            goes_on = false;
+            continue;
+        };
+        if entry.kind == Kind::Dir {
+            let path = lookup::join(&current.directory, &entry.name);
+            let opened = match &current.open {
+                Some(open) => open.open_dir(&entry.name),
+                None => workspace.open_dir(&path),
             };
-        for entry in entries {
-            let path = lookup::join(&directory, &entry.name);
-            match entry.kind {
-                Kind::Dir => pending.push(path),
-                Kind::File if filter.lets_pass(&path) => files.push(path),
-                _ => {}
+            let below = level(opened, path)?;
+            levels.extend(below);
+            if levels.len() > MOST_OPEN
+                && let Some(last) = levels.last_mut()
+            {
+                last.open = None;
             }
+            goes_on = false;
+        } else if filter.takes_all() || filter.lets_pass(&lookup::join(&current.directory, &entry.name)) {
+            match runs.last_mut().filter(|_| goes_on) {
+                Some(run) => run.names.push(entry.name),
+                None => runs.push(Siblings { directory: current.directory.clone(), names: vec![entry.name] }),
+            }
+            goes_on = true;
         }
     }
-    files.sort_unstable();
-    Ok(files)
+    Ok(runs)
+}
+
+/// The files and directories of a directory in the order of the paths in it: a directory's name counts with its slash.
+fn level(opened: fs::Result<Dir>, directory: String) -> Result<Option<Level>, Error> {
+    let (open, mut entries) = match opened.and_then(|dir| dir.read_dir().map(|entries| (dir, entries))) {
+        Ok(found) => found,
+        // Removed by another program since its name was read.
+        Err(IoError::NotFound) => return Ok(None),
+        Err(error) => return Err(error.at(&directory)),
+    };
+    entries.retain(|entry| matches!(entry.kind, Kind::Dir | Kind::File));
+    entries.sort_unstable_by(|a, b| in_path(a).cmp(in_path(b)));
+    Ok(Some(Level { directory, open: Some(open), entries: entries.into_iter() }))
+}
+
+fn in_path(entry: &Entry) -> impl Iterator<Item = u8> + '_ {
+    entry.name.bytes().chain((entry.kind == Kind::Dir).then_some(b'/'))
 }
 
 #[cfg(test)]
@@ -99,6 +156,24 @@ mod tests {
                 assert!(!filter.lets_pass(path), "{glob} should not take {path}");
             }
         }
+    }
+
+    /// The order of paths is not the order of names in each directory: a slash comes after a dot and before letters.
+    #[test]
+    fn files_come_in_the_order_of_their_paths() {
+        let bench = zipfs_sdk::testing::Bench::of::<crate::Zipfs>();
+        let deep = "d/".repeat(50);
+        let mut paths = ["a.txt", "a/b.txt", "a/b/c", "a/b-c", "a0", "a/z", "b", "a/b/c.d", "é", "Z"].map(str::to_owned).to_vec();
+        paths.push(format!("{deep}one"));
+        paths.push(format!("{deep}two/three"));
+        for path in &paths {
+            bench.put(path, "x\n");
+        }
+        paths.sort();
+        let found = bench.call("zipfs_grep", serde_json::json!({"pattern": "x"})).json();
+        let found: Vec<_> =
+            found["matches"].as_array().unwrap().iter().map(|found| found["file"].as_str().unwrap().to_owned()).collect();
+        assert_eq!(found, paths);
     }
 
     #[test]

@@ -1,25 +1,17 @@
 //! The lines of one file that match.
 
-use std::io;
-
-use grep_matcher::Matcher;
-use grep_regex::{RegexMatcher, RegexMatcherBuilder};
-use grep_searcher::{BinaryDetection, Searcher, SearcherBuilder, Sink, SinkFinish, SinkMatch};
 use serde::{Deserialize, Serialize};
 use zipfs_sdk::Error;
 use zipfs_sdk::fs::{Dir, File, IoError};
 
-use super::excerpt;
-use super::long_lines::LongLines;
+use super::block::Finder;
+use super::decoded::{self, Decoded};
 
-/// What is read at first: most files end within it. The same as one WASI read returns at most.
-const FIRST: usize = 64 << 10;
+/// What is read at once: most files end within it. The same as one WASI read returns at most.
+pub const FIRST: usize = 64 << 10;
 
 /// The longest line that is held as a whole; longer ones are searched as they pass by. An instance has 64 MiB.
-const LONGEST_HELD: usize = 4 << 20;
-
-/// A larger automaton is refused: the pattern decides its size, and it has to be made in every part of the work.
-const PATTERN_BYTES: usize = 4 << 20;
+pub const LONGEST_HELD: usize = 4 << 20;
 
 /// What to look for.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -55,9 +47,14 @@ impl Hits {
     /// Counts a line. Its text is only made if it is kept.
     pub fn add(&mut self, number: u64, text: impl FnOnce() -> String) {
         self.total += 1;
-        if self.kept.len() < self.most {
+        if self.keeps() {
             self.kept.push((number, text()));
         }
+    }
+
+    /// Whether the next line is kept. If not, nobody needs its number.
+    pub fn keeps(&self) -> bool {
+        self.kept.len() < self.most
     }
 
     fn clear(&mut self) {
@@ -76,172 +73,147 @@ pub enum Ended {
     Skipped(&'static str),
 }
 
+/// What an error calls a file.
+type Path<'a> = &'a dyn Fn() -> String;
+
 /// A query that can be asked of many files.
 pub struct Search {
-    matcher: RegexMatcher,
-    searcher: Searcher,
-    query: Query,
-    long_lines: Option<LongLines>,
+    finder: Finder,
 }
 
 impl Search {
+    /// Fails if the pattern is none.
     pub fn new(query: &Query) -> Result<Search, Error> {
-        let matcher = RegexMatcherBuilder::new()
-            .case_insensitive(query.ignore_case)
-            .multi_line(true)
-            .line_terminator(Some(b'\n'))
-            .crlf(true)
-            .size_limit(PATTERN_BYTES)
-            .dfa_size_limit(PATTERN_BYTES)
-            .build(&query.pattern)
-            .map_err(|error| invalid_pattern(&error.to_string()))?;
-        let searcher = SearcherBuilder::new()
-            .binary_detection(BinaryDetection::quit(0))
-            .line_terminator(grep_matcher::LineTerminator::crlf())
-            .heap_limit(Some(LONGEST_HELD))
-            .line_number(true)
-            .build();
-        Ok(Search { matcher, searcher, query: query.clone(), long_lines: None })
+        let search = Search::again(query)?;
+        search.finder.matcher()?;
+        Ok(search)
     }
 
-    /// Searches a file. The hits count only if it turns out to be text.
-    pub fn file(&mut self, workspace: &Dir, path: &str, hits: &mut Hits) -> Result<Ended, Error> {
-        let file = match workspace.open_file(path) {
+    /// For a query that was found to be good before: what is not needed is not made.
+    pub fn again(query: &Query) -> Result<Search, Error> {
+        Ok(Search { finder: Finder::new(query)? })
+    }
+
+    /// Searches the file `name` in `directory`. The hits count only if it turns out to be text. `path` names it in errors.
+    pub fn file(&mut self, directory: &Dir, name: &str, path: Path, hits: &mut Hits) -> Result<Ended, Error> {
+        let file = match directory.open_file(name) {
             Ok(file) => file,
             // Removed or made unreadable by another program since its name was read.
             Err(IoError::NotFound) => return Ok(Ended::Searched),
             Err(IoError::NotPermitted) => return Ok(Ended::Skipped("it may not be read")),
-            Err(error) => return Err(error.at(path)),
+            Err(error) => return Err(error.at(path())),
         };
-        let first = file.read_chunk(0, FIRST).map_err(|error| error.at(path))?;
-        let whole = first.len() < FIRST;
-        let mut sink = Lines { matcher: &self.matcher, hits, binary: false };
-        let searched = if whole {
-            if memchr::memchr(0, &first).is_some() && !has_wide_mark(&first) {
+        let first = file.read_chunk(0, FIRST).map_err(|error| error.at(path()))?;
+        if self.finder.is_about_text || decoded::is_marked(&first) {
+            return match decoded::search(self.finder.matcher()?, &file, &first, hits).map_err(|error| error.at(path()))? {
+                Decoded::Searched => Ok(Ended::Searched),
+                Decoded::Binary => Ok(Ended::Binary),
+                Decoded::LineTooLong => self.long_lines(&file, path, hits),
+            };
+        }
+        self.finder.begin();
+        if memchr::memchr(0, &first).is_some() {
+            return Ok(Ended::Binary);
+        }
+        if first.len() < FIRST {
+            self.finder.search(&first, hits)?;
+            return Ok(Ended::Searched);
+        }
+        self.large_file(&file, first, path, hits)
+    }
+
+    /// Searches piece by piece what is whole lines, and carries what is left of the last one over to the next piece.
+    fn large_file(&mut self, file: &File, first: Vec<u8>, path: Path, hits: &mut Hits) -> Result<Ended, Error> {
+        let (mut piece, mut offset, mut begun) = (first, 0, Vec::new());
+        loop {
+            offset += piece.len() as u64;
+            match memchr::memrchr(b'\n', &piece) {
+                Some(last) => {
+                    let mut whole = &piece[..=last];
+                    if !begun.is_empty() {
+                        let end = memchr::memchr(b'\n', whole).map_or(whole.len(), |end| end + 1);
+                        begun.extend_from_slice(&whole[..end]);
+                        self.finder.search(&begun, hits)?;
+                        begun.clear();
+                        whole = &whole[end..];
+                    }
+                    self.finder.search(whole, hits)?;
+                    begun.extend_from_slice(&piece[last + 1..]);
+                }
+                None => begun.extend_from_slice(&piece),
+            }
+            if begun.len() > LONGEST_HELD {
+                return self.long_lines(file, path, hits);
+            }
+            piece = file.read_chunk(offset, FIRST).map_err(|error| error.at(path()))?;
+            if piece.is_empty() {
+                self.finder.search(&begun, hits)?;
+                return Ok(Ended::Searched);
+            }
+            if memchr::memchr(0, &piece).is_some() {
                 return Ok(Ended::Binary);
             }
-            self.searcher.search_slice(&self.matcher, &first, &mut sink)
-        } else {
-            let reader = Reader { first: &first, file: &file, offset: 0 };
-            self.searcher.search_reader(&self.matcher, reader, &mut sink)
+        }
+    }
+
+    /// Begins anew, and searches lines as they pass by.
+    fn long_lines(&mut self, file: &File, path: Path, hits: &mut Hits) -> Result<Ended, Error> {
+        hits.clear();
+        self.finder.long_lines()?.search(file, hits).map_err(|error| error.at(path()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+    use zipfs_sdk::testing::Bench;
+
+    /// Lines of all lengths lie across the pieces in which a large file is read.
+    #[test]
+    fn lines_across_pieces_are_whole() {
+        let mut state = 7_u64;
+        let mut random = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
         };
-        match searched {
-            Ok(()) if sink.binary => Ok(Ended::Binary),
-            Ok(()) => Ok(Ended::Searched),
-            Err(Stopped::LineTooLong) => {
-                hits.clear();
-                self.long_lines()?.search(&file, hits).map_err(|error| error.at(path))
+        let (mut text, mut expected) = (String::new(), Vec::new());
+        for number in 1..4000 {
+            let length = if random(50) == 0 { random(200_000) } else { random(200) };
+            text.push_str(&".".repeat(length as usize));
+            if random(3) == 0 {
+                text.push_str("the needle, 17");
+                expected.push(number);
             }
-            Err(Stopped::Io(error)) => Err(error.at(path)),
+            text.push_str(if random(2) == 0 { "\r\n" } else { "\n" });
+        }
+        let bench = Bench::of::<crate::Zipfs>();
+        bench.put("f", &text);
+        for pattern in ["needle", "NEEDLE|needle", "needle, \\d+$", "[a-z]+ [a-z]+, 1"] {
+            let found = bench.call("zipfs_grep", json!({"pattern": pattern, "max_results": 9999})).json();
+            assert_eq!(found["total_matches"], expected.len(), "{pattern}");
+            let counted = bench.call("zipfs_grep", json!({"pattern": pattern, "max_results": 0})).json();
+            assert_eq!(counted["total_matches"], expected.len(), "{pattern}");
+            let numbers: Vec<u64> =
+                found["matches"].as_array().unwrap().iter().map(|found| found["line_number"].as_u64().unwrap()).collect();
+            assert_eq!(numbers, expected[..numbers.len()], "{pattern}");
+            assert!(numbers.len() > 300, "{pattern}: {}", numbers.len());
         }
     }
 
-    fn long_lines(&mut self) -> Result<&mut LongLines, Error> {
-        if self.long_lines.is_none() {
-            self.long_lines = Some(LongLines::new(&self.query).map_err(|why| invalid_pattern(&why))?);
-        }
-        self.long_lines.as_mut().ok_or_else(|| Error::internal("INTERNAL_ERROR", "What was just made is gone."))
-    }
-}
-
-fn invalid_pattern(why: &str) -> Error {
-    // The parser draws the place over several lines; its last line says what is wrong.
-    let why = why.lines().last().unwrap_or_default().trim_start_matches("error: ");
-    Error::invalid("INVALID_PARAMS", format!("Invalid argument 'pattern': {why}."))
-        .suggest("It is a regular expression without look-around and back references; escape ( ) [ ] { } . * + ? ^ $ | with \\ to mean them.")
-}
-
-/// Text of two bytes a character says so at its beginning, and is searched as text.
-fn has_wide_mark(bytes: &[u8]) -> bool {
-    bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff])
-}
-
-/// Why a search ended early.
-enum Stopped {
-    LineTooLong,
-    Io(IoError),
-}
-
-impl grep_searcher::SinkError for Stopped {
-    fn error_message<T: std::fmt::Display>(_: T) -> Stopped {
-        // The one message of the searcher itself is that a line does not fit.
-        Stopped::LineTooLong
-    }
-
-    fn error_io(error: io::Error) -> Stopped {
-        match error.downcast::<Failed>() {
-            Ok(Failed(error)) => Stopped::Io(error),
-            Err(_) => Stopped::LineTooLong,
-        }
-    }
-}
-
-/// An error of the workspace on its way through `std::io`.
-#[derive(Debug)]
-struct Failed(IoError);
-
-impl std::fmt::Display for Failed {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:?}", self.0)
-    }
-}
-
-impl std::error::Error for Failed {}
-
-struct Lines<'a> {
-    matcher: &'a RegexMatcher,
-    hits: &'a mut Hits,
-    binary: bool,
-}
-
-impl Sink for Lines<'_> {
-    type Error = Stopped;
-
-    fn matched(&mut self, _: &Searcher, matched: &SinkMatch<'_>) -> Result<bool, Stopped> {
-        let line = matched.bytes();
-        let matcher = self.matcher;
-        self.hits.add(matched.line_number().unwrap_or(0), || {
-            // Where in the line matters only if not all of it is shown.
-            let is_long = line.len() > excerpt::MOST;
-            let found = if is_long { matcher.find(line).ok().flatten() } else { None };
-            excerpt::of(line, found.map_or(0, |found| found.start()))
-        });
-        Ok(true)
-    }
-
-    fn binary_data(&mut self, _: &Searcher, _: u64) -> Result<bool, Stopped> {
-        self.binary = true;
-        Ok(false)
-    }
-
-    fn finish(&mut self, _: &Searcher, finish: &SinkFinish) -> Result<(), Stopped> {
-        self.binary |= finish.binary_byte_offset().is_some();
-        Ok(())
-    }
-}
-
-/// A file from its beginning, of which the first piece was read before.
-struct Reader<'a> {
-    first: &'a [u8],
-    file: &'a File,
-    offset: u64,
-}
-
-impl io::Read for Reader<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let copy = |bytes: &[u8], buffer: &mut [u8]| {
-            let len = bytes.len().min(buffer.len());
-            buffer[..len].copy_from_slice(&bytes[..len]);
-            len
-        };
-        let len = match self.first.get(self.offset as usize..) {
-            Some(rest) if !rest.is_empty() => copy(rest, buffer),
-            _ => {
-                let chunk = self.file.read_chunk(self.offset, buffer.len()).map_err(|error| io::Error::other(Failed(error)))?;
-                copy(&chunk, buffer)
-            }
-        };
-        self.offset += len as u64;
-        Ok(len)
+    /// A NUL byte anywhere makes a file one that is not searched, whatever was found before it; a mark of encoding is no text.
+    #[test]
+    fn what_is_text_is_decided_by_the_whole_file() {
+        let bench = Bench::of::<crate::Zipfs>();
+        let filler = "some line of text\n".repeat(20_000);
+        bench.put("late", format!("needle\n{filler}\0{filler}"));
+        bench.put("last", format!("{filler}needle\n\0"));
+        bench.put("marked", format!("\u{feff}needle\n{filler}"));
+        bench.put("marked-short", "\u{feff}needle\n");
+        let found = bench.call("zipfs_grep", json!({"pattern": "^needle"})).json();
+        assert_eq!((&found["binary_files_skipped"], &found["total_matches"]), (&json!(2), &json!(2)));
+        assert_eq!(found["matches"][0]["line_content"], "needle");
+        // About the beginning of the text, not of a line.
+        bench.put("second", "x\nneedle\n");
+        assert_eq!(bench.call("zipfs_grep", json!({"pattern": "\\Aneedle", "path": "second"})).json()["files_searched"], 1);
     }
 }

@@ -2,10 +2,10 @@
 
 use std::collections::VecDeque;
 
-use regex_automata::Anchored;
 use regex_automata::hybrid::dfa::{Cache, Config, DFA};
 use regex_automata::hybrid::{LazyStateID, StartError};
 use regex_automata::util::{start, syntax};
+use regex_automata::{Anchored, Input};
 use zipfs_sdk::fs::{File, IoError};
 
 use super::excerpt;
@@ -39,6 +39,12 @@ impl LongLines {
             .map_err(|error| error.to_string())?;
         let cache = dfa.create_cache();
         Ok(LongLines { dfa, cache })
+    }
+
+    /// Whether a line, given without its end, matches. `None` if this automaton cannot say.
+    pub fn matches(&mut self, line: &[u8]) -> Option<bool> {
+        let found = self.dfa.try_search_fwd(&mut self.cache, &Input::new(line).earliest(true));
+        found.ok().map(|found| found.is_some())
     }
 
     /// Searches a file from its beginning.
@@ -212,7 +218,7 @@ mod tests {
             let workspace = zipfs_sdk::fs::workspace()?;
             let numbers = |hits: &Hits| hits.kept.iter().map(|(number, _)| *number).collect::<Vec<_>>();
             let (mut held, mut fed) = (Hits::keeping(99), Hits::keeping(99));
-            Search::new(&query)?.file(&workspace, "f", &mut held)?;
+            Search::new(&query)?.file(&workspace, "f", &|| "f".to_owned(), &mut held)?;
             let file = workspace.open_file("f").unwrap();
             let ended = LongLines::new(&query).unwrap().search(&file, &mut fed).unwrap();
             Ok(Agreed { held: numbers(&held), fed: numbers(&fed), skipped: matches!(ended, Ended::Skipped(_)) })

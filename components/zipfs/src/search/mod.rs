@@ -1,6 +1,13 @@
 //! Searching files for a regular expression: which files, which lines, and lines too long to hold.
 
+mod ascii;
+mod block;
+mod bytes;
+mod decoded;
 pub mod excerpt;
 pub mod files;
 pub mod lines;
 pub mod long_lines;
+mod needles;
+mod scan;
+mod vector;

@@ -2,12 +2,12 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use zipfs_sdk::fs::{self, Dir, Kind};
+use zipfs_sdk::fs::{self, Dir, IoError, Kind};
 use zipfs_sdk::path::PathArgument;
 use zipfs_sdk::{Error, Tool, parallel};
 
 use crate::lookup;
-use crate::search::files::{self, Filter};
+use crate::search::files::{self, Filter, Siblings};
 use crate::search::lines::{Ended, Hits, Match, Query, Search};
 
 const DESCRIPTION: &str = "\
@@ -88,7 +88,7 @@ struct Skipped {
 struct Part {
     query: Query,
     most: usize,
-    files: Vec<String>,
+    files: Vec<Siblings>,
 }
 
 /// What was found in them.
@@ -111,7 +111,8 @@ fn grep(arguments: Arguments) -> Result<Grepped, Error> {
     let workspace = fs::workspace()?;
     let files = match lookup::find(&workspace, &path)?.kind {
         Kind::Dir => files::beneath(&workspace, path.as_str().trim_matches('.'), &filter)?,
-        _ if filter.lets_pass(path.as_str()) => vec![path.as_str().to_owned()],
+        // As a path, not as a name in its directory: it may be a link that leads elsewhere.
+        _ if filter.lets_pass(path.as_str()) => vec![Siblings { directory: String::new(), names: vec![path.as_str().to_owned()] }],
         _ => Vec::new(),
     };
     let mut found = Found::default();
@@ -131,38 +132,49 @@ fn grep(arguments: Arguments) -> Result<Grepped, Error> {
 
 fn search_part(part: Part) -> Result<Found, Error> {
     let mut found = Found::default();
-    found.search(&mut Search::new(&part.query)?, &fs::workspace()?, &part.files, part.most)?;
+    found.search(&mut Search::again(&part.query)?, &fs::workspace()?, &part.files, part.most)?;
     Ok(found)
 }
 
 /// Who searches the files.
 enum Cut {
-    Whole(Vec<String>),
-    Parts(Vec<Vec<String>>),
+    Whole(Vec<Siblings>),
+    Parts(Vec<Vec<Siblings>>),
 }
 
 /// Cuts the files into runs of about the same weight, in order.
-fn cut(workspace: &Dir, files: Vec<String>) -> Cut {
-    let weights: Vec<u64> = match files.len() {
-        0 | 1 => return Cut::Whole(files),
-        // A file that vanished weighs nothing. The constant is what opening one costs, in bytes searched.
-        count if count <= MOST_WEIGHED => {
-            files.iter().map(|file| 4096 + workspace.stat(file).map_or(0, |found| found.size)).collect()
-        }
-        count => vec![8192; count],
+fn cut(workspace: &Dir, files: Vec<Siblings>) -> Cut {
+    let count: usize = files.iter().map(|siblings| siblings.names.len()).sum();
+    if count < 2 {
+        return Cut::Whole(files);
+    }
+    // A file that vanished weighs nothing. The constant is what opening one costs, in bytes searched.
+    let weigh = |directory: &str, name: &str| match count <= MOST_WEIGHED {
+        true => 4096 + workspace.stat(&lookup::join(directory, name)).map_or(0, |found| found.size),
+        false => 8192,
     };
+    let weights: Vec<u64> =
+        files.iter().flat_map(|siblings| siblings.names.iter().map(|name| weigh(&siblings.directory, name))).collect();
     let total: u64 = weights.iter().sum();
     if total < WORTH_SHARING {
         return Cut::Whole(files);
     }
     let share = (total / PARTS as u64).max(WORTH_SHARING / 8);
     let (mut parts, mut part, mut weight) = (Vec::new(), Vec::new(), 0);
-    for (file, own) in files.into_iter().zip(weights) {
-        part.push(file);
-        weight += own;
-        if weight >= share {
-            parts.push(std::mem::take(&mut part));
-            weight = 0;
+    let mut weights = weights.into_iter();
+    for Siblings { directory, names } in files {
+        let mut run = Vec::new();
+        for (name, own) in names.into_iter().zip(&mut weights) {
+            run.push(name);
+            weight += own;
+            if weight >= share {
+                part.push(Siblings { directory: directory.clone(), names: std::mem::take(&mut run) });
+                parts.push(std::mem::take(&mut part));
+                weight = 0;
+            }
+        }
+        if !run.is_empty() {
+            part.push(Siblings { directory, names: run });
         }
     }
     if !part.is_empty() {
@@ -172,25 +184,39 @@ fn cut(workspace: &Dir, files: Vec<String>) -> Cut {
 }
 
 impl Found {
-    fn search(&mut self, search: &mut Search, workspace: &Dir, files: &[String], most: usize) -> Result<(), Error> {
+    fn search(&mut self, search: &mut Search, workspace: &Dir, files: &[Siblings], most: usize) -> Result<(), Error> {
         let mut text = 0;
-        for file in files {
-            let left = if text > MOST_TEXT { 0 } else { most.saturating_sub(self.matches.len()) };
-            let mut hits = Hits::keeping(left);
-            match search.file(workspace, file, &mut hits)? {
-                Ended::Searched => {
-                    self.searched += 1;
-                    self.total += hits.total;
-                    text += hits.kept.iter().map(|(_, line)| line.len() + file.len()).sum::<usize>();
-                    let matches = hits.kept.into_iter();
-                    self.matches.extend(matches.map(|(line_number, line_content)| Match {
-                        file: file.clone(),
-                        line_number,
-                        line_content,
-                    }));
+        for Siblings { directory, names } in files {
+            // A name in an open directory is found sooner than a path.
+            let opened = match directory.as_str() {
+                "" => None,
+                path => match workspace.open_dir(path) {
+                    Ok(opened) => Some(opened),
+                    // Removed by another program since its name was read: nothing is left in it.
+                    Err(IoError::NotFound) => {
+                        self.searched += names.len() as u64;
+                        continue;
+                    }
+                    Err(error) => return Err(error.at(directory)),
+                },
+            };
+            for name in names {
+                let path = || lookup::join(directory, name);
+                let left = if text > MOST_TEXT { 0 } else { most.saturating_sub(self.matches.len()) };
+                let mut hits = Hits::keeping(left);
+                match search.file(opened.as_ref().unwrap_or(workspace), name, &path, &mut hits)? {
+                    Ended::Searched => {
+                        self.searched += 1;
+                        self.total += hits.total;
+                        for (line_number, line_content) in hits.kept {
+                            let file = path();
+                            text += line_content.len() + file.len();
+                            self.matches.push(Match { file, line_number, line_content });
+                        }
+                    }
+                    Ended::Binary => self.binary += 1,
+                    Ended::Skipped(reason) => self.skipped.push(Skipped { file: path(), reason: reason.to_owned() }),
                 }
-                Ended::Binary => self.binary += 1,
-                Ended::Skipped(reason) => self.skipped.push(Skipped { file: file.clone(), reason: reason.to_owned() }),
             }
         }
         self.skipped.truncate(MOST_SKIPPED);
