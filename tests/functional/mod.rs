@@ -34,6 +34,7 @@ mod demo;
 mod files;
 mod golden;
 mod grep;
+mod instructions;
 mod links;
 mod metrics;
 mod names;

@@ -12,6 +12,10 @@ use zipfs::config::Config;
 use zipfs::gate::{Answer, Call, Gate};
 use zipfs::sandbox::Shape;
 
+/// As in the program.
+#[global_allocator]
+static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 #[derive(Parser)]
 struct Args {
     tool: String,
@@ -25,9 +29,6 @@ struct Args {
     /// Without the memory pool, as commands run: for programs that cannot reserve as much address space
     #[arg(long)]
     unpooled: bool,
-    /// What cargo says to every bench
-    #[arg(long, hide = true)]
-    bench: bool,
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

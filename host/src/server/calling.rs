@@ -196,11 +196,7 @@ impl Calling {
     }
 
     /// Enters here, or on another thread if one is lent.
-    async fn enter_relieved(
-        mut self,
-        relief: Option<&Relief>,
-        resumed: Option<Resumption>,
-    ) -> Result<(Calling, End), ErrorData> {
+    async fn enter_relieved(mut self, relief: Option<&Relief>, resumed: Option<Resumption>) -> Result<(Calling, End), ErrorData> {
         let entering = async move {
             let end = self.enter(resumed).await;
             (self, end)

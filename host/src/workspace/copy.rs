@@ -114,13 +114,7 @@ pub struct Range {
 
 /// Copies a range in the kernel. With a `block_size`, blocks that lie alike in both files are shared; it is the kernel that does so,
 /// if it is asked for whole ones. `report` hears how much was copied, and may end it.
-pub fn copy_range(
-    from: &File,
-    to: &File,
-    range: Range,
-    block_size: u32,
-    report: impl Fn(u64) -> io::Result<()>,
-) -> io::Result<()> {
+pub fn copy_range(from: &File, to: &File, range: Range, block_size: u32, report: impl Fn(u64) -> io::Result<()>) -> io::Result<()> {
     let Range { mut offset, len, mut at } = range;
     let end = offset + len;
     let block = u64::from(block_size);

@@ -40,10 +40,10 @@ impl Places {
         Ok(())
     }
 
-    /// Builds `inside.rs`, which is a bench of the host's crate, so that cargo makes no second host for it; and says where it is.
+    /// Builds `inside.rs`, which is an example of the host's crate, so that cargo makes no second host for it; and says where it is.
     pub fn build_inside(&self) -> Result<PathBuf> {
         let cargo = std::env::var_os("CARGO").context("it is built with cargo: use `cargo run`")?;
-        let words = ["build", "--release", "--quiet", "-p", "zipfs", "--bench", "inside", "--message-format=json"];
+        let words = ["build", "--release", "--quiet", "-p", "zipfs", "--example", "inside", "--message-format=json"];
         let output = Command::new(cargo).args(words).output().context("run cargo")?;
         if !output.status.success() {
             bail!("it does not build");

@@ -4,9 +4,10 @@ use anyhow::{Context, Result};
 
 use super::{Finding, Measure};
 use crate::effort::Effort;
-use crate::figures::Better;
-use crate::peers::{Absent, Field, Peer};
+use crate::figures::{Better, Figure, Series};
+use crate::peers::{Absent, Field, Peer, Role};
 use crate::pipe::Pipe;
+use crate::promise::Promise;
 use crate::rounds::{Entrant, interleave};
 
 pub const MEASURE: Measure = Measure {
@@ -31,7 +32,14 @@ fn run(field: &Field, effort: &Effort) -> Finding {
     let (series, failed) =
         interleave(entrants, effort.flood_rounds, |peer, pipe| (0..effort.floods).map(|_| flood(peer, pipe, effort)).collect());
     absent.extend(failed);
-    Finding { series, absent, promises: Vec::new() }
+    let mut finding = Finding { series, absent, promises: Vec::new() };
+    let zipfs = finding.of(Role::Zipfs).next();
+    let promise = |peer: &Series| {
+        let text = format!("{} ÷ zipfs", peer.peer);
+        Promise::at_most(text, 1.0, "×").between(Some(peer), zipfs, |other, own| other.over(own, Figure::Median))
+    };
+    finding.promises = finding.of(Role::TypeScript).map(promise).collect();
+    finding
 }
 
 fn warm_up(peer: &Peer, effort: &Effort) -> Result<Pipe> {
