@@ -1,14 +1,16 @@
-//! Hours in seconds: good calls, hostile ones, callers that hang up, and a server that is killed, over and over; and nothing grows.
-//! `just soak 3600` is the hour.
+//! Hours in seconds: good calls, hostile ones and hostile archives, callers that hang up, people who change tokens and grants, clients
+//! of servers on pipes that leave, and a server that is killed, over and over; and nothing grows. `just soak 3600` is the hour.
+
+mod people;
 
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, OnceLock, RwLock};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::{Process, Response, Service, zip};
+use crate::support::{Plugin, Process, Response, Service, zip};
 
 /// What a process uses while it is idle.
 #[derive(Debug)]
@@ -28,6 +30,11 @@ fn nothing_grows_and_nothing_is_left() {
     let service = Service::on(data.clone(), &[]);
     service.add("spin");
     service.add("grow");
+    let granted = tempfile::tempdir().unwrap();
+    let tables = "[workspace]\naccess = \"write\"\n[[directory]]\nname = \"docs\"\nguest = \"/docs\"\naccess = \"read\"\n";
+    Plugin::of("places", tables).add(data.path(), &[]);
+    people::act(&service, granted.path(), 1);
+    let before = kept(data.path());
     let service = RwLock::new(Arc::new(service));
     for token in &tokens {
         let opened = service.read().unwrap().agent(token).upload("?name=work", &zip(&[("count.txt", "0"), ("b.txt", "b")]));
@@ -47,6 +54,16 @@ fn nothing_grows_and_nothing_is_left() {
                         // The server died under it.
                         false => lost.fetch_add(1, Ordering::Relaxed),
                     };
+                }
+            });
+        }
+        {
+            let (service, stop, granted) = (&service, &stop, granted.path());
+            scope.spawn(move || {
+                let mut random = 7;
+                while !stop.load(Ordering::Relaxed) {
+                    let current = service.read().unwrap().clone();
+                    people::act(&current, granted, next(&mut random));
                 }
             });
         }
@@ -87,10 +104,41 @@ fn nothing_grows_and_nothing_is_left() {
     let left: Vec<String> =
         everything(&service.data().join("workspaces")).into_iter().filter(|name| !name.contains(".usage")).collect();
     assert!(left.iter().all(|name| name.ends_with(".publish")), "{left:?}");
-    let temporary: Vec<String> =
-        everything(service.data()).into_iter().filter(|name| name.contains("zipfs-tmp") || name.contains(".token")).collect();
-    assert!(temporary.is_empty(), "{temporary:?}");
+    std::thread::sleep(Duration::from_millis(500));
+    let idle = sample(service.process());
+    assert!(idle.descriptors < 40, "{idle:?}");
+    service.stop();
+    let more: Vec<String> = kept(data.path()).into_iter().filter(|name| !before.contains(name)).collect();
+    assert!(more.is_empty(), "files that were not there before: {more:?}");
+    let locked = held(data.path());
+    assert!(locked.is_empty(), "{locked:?}");
     service.cli().ok(&["audit", "verify"]);
+}
+
+/// What lies in the data directory besides sessions, the log, and code that was compiled.
+fn kept(data: &std::path::Path) -> Vec<String> {
+    let rooms = ["audit", "cache", "workspaces"].map(|room| data.join(room).display().to_string());
+    everything(data).into_iter().filter(|name| !rooms.iter().any(|room| name.starts_with(room))).collect()
+}
+
+/// Files on which somebody still has a lock.
+fn held(data: &std::path::Path) -> Vec<String> {
+    let free = |name: &String| {
+        let file = std::fs::File::open(name).expect("it is there");
+        rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive).is_ok()
+    };
+    everything(data).into_iter().filter(|name| !free(name)).collect()
+}
+
+/// One of the archives that must not open.
+fn hostile(random: u64) -> &'static [u8] {
+    static ALL: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
+    let all = ALL.get_or_init(|| {
+        let cases = zipfs_test_archives::all().into_iter();
+        let refused = cases.filter(|case| matches!(case.verdict, zipfs_test_archives::Verdict::Refused(..)));
+        refused.map(|case| case.bytes).filter(|bytes| bytes.len() < 1 << 20).collect()
+    });
+    &all[(random / 100) as usize % all.len()]
 }
 
 /// One thing that an agent does. False if there was no answer.
@@ -114,9 +162,11 @@ fn act(service: &Service, token: &str, random: u64) -> bool {
         92..95 => hang_up(service, token),
         95..98 => {
             let bearer = format!("Bearer {token}");
-            let archive = b"PK\x05\x06 and nothing good";
-            let sent = try_send(service, &service.request("POST /archives", &[("authorization", &bearer)], archive));
-            sent.is_some_and(|reply| matches!(reply.status, 400 | 429))
+            let sent = try_send(service, &service.request("POST /archives", &[("authorization", &bearer)], hostile(random)));
+            sent.is_some_and(|reply| {
+                assert!(matches!(reply.status, 0 | 400 | 403 | 413 | 429), "{reply:?}");
+                reply.status != 0
+            })
         }
         _ => call("zipfs_read", json!({"path": "../../etc/passwd", "session": "work"})),
     }

@@ -1,10 +1,12 @@
 //! The pipe itself: bad lines, long lines, and the end.
 
-use std::time::Duration;
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use crate::support::{Archive, Server};
+use crate::support::{Archive, Server, Zipfs};
 
 #[test]
 fn bad_lines_do_not_end_the_server() {
@@ -77,4 +79,53 @@ fn requests_in_flight_are_answered_out_of_order() {
         assert!(server.answer(id)["result"].is_object());
     }
     assert!(server.others().iter().all(|message| message["id"] != json!(slow)));
+}
+
+/// A server and a client that asks more than the pipe holds answers for.
+fn asked_too_much(data: &std::path::Path) -> Child {
+    let mut child = Zipfs(data).command().arg("mcp").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let input = child.stdin.as_mut().unwrap();
+    let info = json!({"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "tests", "version": "0"}});
+    writeln!(input, "{}", json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": info})).unwrap();
+    let mut answer = String::new();
+    BufReader::with_capacity(1, child.stdout.as_mut().unwrap()).read_line(&mut answer).unwrap();
+    let input = child.stdin.as_mut().unwrap();
+    writeln!(input, "{}", json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).unwrap();
+    for id in 1..400 {
+        writeln!(input, "{}", json!({"jsonrpc": "2.0", "id": id, "method": "tools/list"})).unwrap();
+    }
+    child
+}
+
+#[track_caller]
+fn ends_within(child: &mut Child, patience: Duration) {
+    let began = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if began.elapsed() > patience {
+            let _ = child.kill();
+            panic!("the server is still there after {patience:?}");
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn who_reads_nothing_does_not_keep_the_server() {
+    let data = tempfile::tempdir().unwrap();
+    let mut child = asked_too_much(data.path());
+    std::thread::sleep(Duration::from_millis(500));
+    drop(child.stdin.take());
+    // Its answers are still not read, by somebody who still could.
+    ends_within(&mut child, Duration::from_secs(8));
+}
+
+#[test]
+fn nobody_to_read_does_not_keep_the_server() {
+    let data = tempfile::tempdir().unwrap();
+    let mut child = asked_too_much(data.path());
+    drop(child.stdout.take());
+    std::thread::sleep(Duration::from_millis(200));
+    let _ = writeln!(child.stdin.as_mut().unwrap(), "{}", json!({"jsonrpc": "2.0", "id": 1000, "method": "tools/list"}));
+    drop(child.stdin.take());
+    ends_within(&mut child, Duration::from_secs(8));
 }

@@ -12,6 +12,7 @@ use rmcp::service::{RoleServer, RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::JoinError;
+use tokio_util::sync::CancellationToken;
 
 /// So many calls are lent to each of the other threads: one runs, one waits, so that none of them waits for us.
 const LENT_EACH: usize = 2;
@@ -108,6 +109,8 @@ impl Drop for Threads {
 pub struct Counted<T> {
     pub inner: T,
     pub relief: std::sync::Arc<Relief>,
+    /// Cancelled when nothing more will come.
+    pub ended: CancellationToken,
 }
 
 impl<T: Transport<RoleServer>> Transport<RoleServer> for Counted<T> {
@@ -121,9 +124,16 @@ impl<T: Transport<RoleServer>> Transport<RoleServer> for Counted<T> {
     }
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
-        let message = self.inner.receive().await?;
-        self.relief.received(&message);
-        Some(message)
+        match self.inner.receive().await {
+            Some(message) => {
+                self.relief.received(&message);
+                Some(message)
+            }
+            None => {
+                self.ended.cancel();
+                None
+            }
+        }
     }
 
     fn close(&mut self) -> impl Future<Output = Result<(), T::Error>> + Send {
