@@ -115,3 +115,36 @@ fn the_host_knows_neither_plugin() {
         }
     }
 }
+
+/// The requirements of the system whose editing this is, by the numbers that its documentation gives them.
+const REQUIREMENTS: [(&str, &[u32]); 2] = [
+    ("mcp", &[1, 2, 3, 4, 5, 10, 11, 12, 13, 14, 15, 20, 21, 25, 26, 27, 28, 30, 31, 32, 33, 34, 40, 41, 42, 45, 46, 50, 51, 52]),
+    ("auth", &[20, 21, 22, 23, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39]),
+];
+
+#[test]
+fn every_requirement_has_a_test_that_is_named_by_it() {
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the workspace");
+    let mut files = Vec::new();
+    for place in ["tests/functional/roots", "components/rootspace"] {
+        sources(&repository.join(place), &mut files);
+    }
+    let texts = files.iter().filter_map(|path| std::fs::read_to_string(path).ok());
+    let mut named = std::collections::BTreeSet::new();
+    for text in texts {
+        // The attribute stands right before the function, also where many inputs are made for it.
+        for (_, rest) in text.match_indices("#[test]").map(|(at, found)| text.split_at(at + found.len())) {
+            let name = rest.trim_start().strip_prefix("fn ").and_then(|rest| rest.split('(').next()).unwrap_or_default();
+            let mut family = "";
+            for word in name.split('_') {
+                match word.parse::<u32>() {
+                    Ok(number) if word.len() == 3 => drop(named.insert((family.to_owned(), number))),
+                    _ => family = word,
+                }
+            }
+        }
+    }
+    let wanted = REQUIREMENTS.iter().flat_map(|(family, numbers)| numbers.iter().map(|number| ((*family).to_owned(), *number)));
+    let missing: Vec<(String, u32)> = wanted.filter(|one| !named.contains(one)).collect();
+    assert!(missing.is_empty(), "no test says: {missing:?}");
+}

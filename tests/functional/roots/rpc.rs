@@ -25,12 +25,14 @@ fn ask(web: &Web, method: &str, params: Value) -> Value {
 #[test]
 fn a_directory_is_listed_as_documented() {
     let web = web();
+    let document = std::fs::File::options().write(true).open(web.root.path().join(FILES[0].0)).unwrap();
+    document.set_modified(std::time::UNIX_EPOCH + std::time::Duration::from_secs(1_600_000_000)).unwrap();
     let listed = ask(&web, "fs.listDirectory", json!({"path": "/my/data"}))["result"].clone();
     assert_eq!(listed["directories"], json!([{"name": "reports", "path": "/my/data/reports"}]));
     let file = &listed["files"][1];
     assert_eq!((&file["name"], &file["path"], &file["size"]), (&json!("document.txt"), &json!("/my/data/document.txt"), &json!(5)));
     let date = file["modified_date"].as_str().expect("a date");
-    assert!(date.len() == 20 && date.ends_with('Z'), "{date}");
+    assert_eq!(date, "2020-09-13T12:26:40Z", "in UTC");
     assert_eq!(ask(&web, "fs.listDirectory", json!({}))["result"]["directories"][0]["path"], "my");
 }
 
