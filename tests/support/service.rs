@@ -44,7 +44,13 @@ impl Service {
     }
 
     pub fn on(data: Arc<tempfile::TempDir>, arguments: &[&str]) -> Service {
+        Service::within(data, arguments, &[])
+    }
+
+    /// The same with variables.
+    pub fn within(data: Arc<tempfile::TempDir>, arguments: &[&str], variables: &[(&str, &Path)]) -> Service {
         let mut command = Zipfs(data.path()).command();
+        command.envs(variables.iter().copied());
         command.args(["serve", "--listen", "127.0.0.1:0"]).args(arguments).stdin(Stdio::null()).stdout(Stdio::piped());
         if let Some(filter) = std::env::var_os("ZIPFS_LOG") {
             command.env("ZIPFS_LOG", filter);

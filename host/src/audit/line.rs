@@ -12,7 +12,8 @@ pub const MOST_BYTES: usize = 4 << 10;
 #[derive(Debug, Clone, Default, Serialize)]
 pub struct Line {
     pub timestamp: String,
-    /// `call`, `read`, `admin`, or `log` for what the log says of itself.
+    /// `call`, `read`, `transfer` (of an archive), `admin`, `refused` for requests that did not become calls, or `log` for what the
+    /// log says of itself.
     pub kind: &'static str,
     pub request_id: String,
     /// Counts the entries into one call: a tool that asks its client something is entered again with the answers.

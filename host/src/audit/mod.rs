@@ -15,6 +15,7 @@ mod head;
 mod line;
 mod log;
 mod reading;
+mod summary;
 mod verify;
 
 pub use act::{Act, Acting};
@@ -22,4 +23,5 @@ pub use head::Head;
 pub use line::{Line, Written, digest, hex};
 pub use log::{Log, Owed};
 pub use reading::{Lines, files};
+pub use summary::Summary;
 pub use verify::{Finding, Verdict, verify};

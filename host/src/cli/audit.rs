@@ -125,7 +125,10 @@ fn show(console: &Console, line: &[u8]) -> Result<bool, Failure> {
         vec![text("timestamp"), text("principal"), text("transport"), text("tool_name"), text("outcome"), took.as_str()];
     let paths: Vec<&str> = value["paths"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
     let (session, paths) = (text("session").get(..8).unwrap_or_default(), paths.join(" "));
-    words.extend([session, &paths].into_iter().filter(|word| !word.is_empty()));
+    let count = value["details"]["count"].as_u64().filter(|_| value["kind"] == "refused");
+    let count = count.map(|count| format!("× {count}")).unwrap_or_default();
+    words.extend([session, &paths, &count]);
+    words.retain(|word| !word.is_empty());
     print_bytes(shown(&format!("{}\n", words.join("  ").trim_end())).as_bytes())
 }
 

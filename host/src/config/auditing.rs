@@ -20,6 +20,9 @@ pub struct Audit {
     pub keep_files: u32,
     /// When lines are on disk for certain.
     pub flush: Flush,
+    /// How often requests that are turned away before they become calls get a line, each kind at most one in this time: somebody
+    /// without a token must not be able to fill the log. Test: `security::serve::accounts::a_flood_of_strangers_is_a_few_lines`.
+    pub summary_ms: u64,
 }
 
 impl Default for Audit {
@@ -31,6 +34,7 @@ impl Default for Audit {
             max_file_bytes: 64 << 20,
             keep_files: 16,
             flush: Flush::Batch,
+            summary_ms: 60_000,
         }
     }
 }

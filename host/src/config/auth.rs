@@ -18,6 +18,12 @@ pub struct Auth {
     pub issuers: Vec<Issuer>,
     /// How far the clocks of issuers may be off, in seconds.
     pub clock_skew_s: u64,
+    /// How long the keys of an issuer are used before they are asked for again, in seconds. An issuer that withdraws a key expects
+    /// clients to notice.
+    pub keys_fresh_s: u64,
+    /// How long must pass between two askings, in seconds: tokens that name made-up keys must not become requests to the issuer.
+    /// Test: `security::serve::issuers::made_up_keys_do_not_become_requests`.
+    pub keys_pause_s: u64,
 }
 
 /// Somebody who signs tokens with RS256 or ES256.
@@ -66,17 +72,33 @@ fn most_role() -> Role {
 
 impl Default for Auth {
     fn default() -> Self {
-        Auth { audience: None, issuers: Vec::new(), clock_skew_s: 60 }
+        Auth { audience: None, issuers: Vec::new(), clock_skew_s: 60, keys_fresh_s: 600, keys_pause_s: 10 }
     }
 }
 
 /// With more, a token that was stolen long ago would still be good.
 const MOST_SKEW_S: u64 = 300;
 
+/// A key that was withdrawn is not good for longer than this while its issuer can be asked.
+const MOST_FRESH_S: u64 = 3600;
+
+/// With more, a new key would not be known for long.
+const MOST_PAUSE_S: u64 = 300;
+
 impl Auth {
     pub fn check(&self) -> Result<(), Failure> {
         if self.clock_skew_s > MOST_SKEW_S {
             return Err(Failure::invalid(format!("auth.clock_skew_s is {}, but may be {MOST_SKEW_S} at most.", self.clock_skew_s)));
+        }
+        if self.keys_fresh_s > MOST_FRESH_S {
+            return Err(Failure::invalid(format!(
+                "auth.keys_fresh_s is {}, but may be {MOST_FRESH_S} at most.",
+                self.keys_fresh_s
+            )));
+        }
+        if !(1..=MOST_PAUSE_S).contains(&self.keys_pause_s) {
+            let message = format!("auth.keys_pause_s is {}, but must be 1 to {MOST_PAUSE_S}.", self.keys_pause_s);
+            return Err(Failure::invalid(message).suggest("With none, whoever sends made-up tokens makes us send requests."));
         }
         if !self.issuers.is_empty() && self.audience.is_none() {
             return Err(Failure::invalid("auth.issuers without auth.audience would accept tokens that were made for others.")
@@ -87,9 +109,9 @@ impl Auth {
             if issuer.jwks_url.is_some() == issuer.jwks_file.is_some() {
                 return Err(Failure::invalid(format!("auth.issuers: {named:?} needs either jwks_url or jwks_file.")));
             }
+            // `http://127.0.0.1:80@evil.com/` is at evil.com.
             if let Some(url) = &issuer.jwks_url
-                && !url.starts_with("https://")
-                && !url.starts_with("http://127.0.0.1:")
+                && ((!url.starts_with("https://") && !url.starts_with("http://127.0.0.1:")) || url.contains('@'))
             {
                 return Err(Failure::invalid(format!("auth.issuers: the keys of {named:?} must come over https."))
                     .suggest("Whoever can change them on the way can sign tokens."));

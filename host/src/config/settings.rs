@@ -264,6 +264,7 @@ impl Settings {
         at_least("security.max_compression_ratio", self.security.max_compression_ratio, 1)?;
         // Two lines at least.
         at_least("audit.max_file_bytes", self.audit.max_file_bytes, 16 << 10)?;
+        at_least("audit.summary_ms", self.audit.summary_ms, 100)?;
         at_least("audit.keep_files", self.audit.keep_files.into(), 1)?;
         if let Some(odd) = self.security.open_roots.iter().flatten().find(|root| !root.is_absolute()) {
             return Err(Failure::invalid(format!("security.open_roots has {}, which is not absolute.", odd.display())));

@@ -5,6 +5,7 @@ mod answer;
 mod arguments;
 mod authorise;
 mod calls;
+mod discretion;
 mod effects;
 mod equip;
 mod grant;
@@ -27,7 +28,7 @@ pub use answer::{Answer, Outcome, Question};
 pub use arguments::shown_schema;
 pub use calls::{Audience, Call, Refusal};
 pub use open::Gate;
-pub use origin::{Origin, Trace, Transport};
+pub use origin::{Accounted, Origin, Trace, Transport};
 pub use principal::{Principal, PrincipalKind};
 pub use reading::Reader;
 pub use transfer::{Admission, Archive};
@@ -46,20 +47,23 @@ impl Gate {
         let answer = async {
             let touched = authorise::may_call(&self.config.settings.policy, &call.principal, &found, &call.arguments)?;
             let _turn = self.turns.take(&call.principal)?;
-            let agreed = self.agree(&found)?;
+            let agreed = entry.told(self.agree(&found))?;
             let (arguments, session) = arguments::check(&found, agreed.is_bound(), call.arguments)?;
-            self.prepare(&found.plugin).await?;
+            entry.told(self.prepare(&found.plugin).await)?;
             let held = self.hold(&found, &agreed, &call.cancel);
             let cancel = held.as_ref().map_or(&call.cancel, |held| held.token());
             let owner = self.owner(&call.principal);
             let granted = self.grant(&found, agreed, owner, session.as_deref(), call.audience, cancel).await;
-            let granted = granted.map_err(|failure| self.without_host_paths(&call.principal, failure));
-            let visit = watch::explain(held.as_deref(), granted)?;
+            let visit = entry.told(watch::explain(held.as_deref(), granted))?;
             authorise::may_follow(&call.principal, visit.context.mount.as_ref(), &touched)?;
             entry.watch(&visit);
             let notice = visit.notice();
             let reply = visit.call_tool(found.tool().name.clone(), arguments, call.resumed).await;
-            let reply = watch::explain(held.as_deref(), reply);
+            let reply = match watch::explain(held.as_deref(), reply) {
+                // These words are the host's.
+                lost if held.as_deref().is_some_and(watch::Held::is_lost) => entry.told(lost),
+                reply => reply,
+            };
             let answer = reply.and_then(|reply| answer::check(&found, reply, &self.config.settings.calls));
             answer::told(answer, notice.and_then(|notice| notice.get().cloned()))
         }

@@ -9,7 +9,7 @@ use super::calls::Refusal;
 use super::principal::Principal;
 use super::turns::Turns;
 use super::watch::Grants;
-use crate::audit::Log;
+use crate::audit::{Log, Summary};
 use crate::config::{Config, WRITABLE_BY_OTHERS, check_private};
 use crate::failure::Failure;
 use crate::observe::{Observer, State};
@@ -41,6 +41,8 @@ pub struct Gate {
     pub store: Store,
     pub cache: Cache,
     pub audit: Arc<Log>,
+    /// Requests that a transport turned away before they were calls.
+    pub refusals: Arc<Summary>,
     pub observer: Arc<Observer>,
     /// What guests say about what their plugins offer.
     pub changes: broadcast::Sender<(Arc<str>, Change)>,
@@ -79,6 +81,7 @@ impl Gate {
             sandbox,
             store,
             cache,
+            refusals: Arc::new(Summary::new(audit.clone())),
             audit,
             observer,
             changes,
@@ -109,11 +112,6 @@ impl Gate {
             owner.reach = Reach::Within(roots.as_slice().into());
         }
         owner
-    }
-
-    /// A failure as the principal may read it.
-    pub(super) fn without_host_paths(&self, principal: &Principal, failure: Failure) -> Failure {
-        principal.open_roots.hide(self.config.data.root(), failure)
     }
 
     /// Reads the plugins again if any was added or removed.

@@ -1,5 +1,8 @@
 //! Where a call comes from: by which way it came, and under which numbers others know it.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use uuid::Uuid;
 
 /// The way by which a call came.
@@ -34,11 +37,27 @@ pub struct Origin {
     pub round: u32,
     /// The caller's trace, if it follows one.
     pub trace: Option<Trace>,
+    /// Where it is noted that the request has a line in the audit log, for a transport that counts those that have none.
+    pub accounted: Option<Accounted>,
+}
+
+/// Whether anything that came of a request was written down.
+#[derive(Debug, Clone, Default)]
+pub struct Accounted(Arc<AtomicBool>);
+
+impl Accounted {
+    pub fn note(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    pub fn is_noted(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 impl Origin {
     pub fn new(transport: Transport) -> Origin {
-        Origin { transport, request: Uuid::new_v4(), round: 0, trace: None }
+        Origin { transport, request: Uuid::new_v4(), round: 0, trace: None, accounted: None }
     }
 }
 

@@ -161,11 +161,11 @@ impl Gate {
         entry.of_plugin(plugin);
         let read = async {
             let _turn = self.turns.take(&reader.principal)?;
-            self.prepare(plugin).await?;
+            entry.told(self.prepare(plugin).await)?;
             let visit = Visit {
                 sandbox: &self.sandbox,
-                compiled: plugin.compiled(&self.sandbox, &self.cache)?,
-                context: self.grant_reading(plugin, self.owner(&reader.principal)).await?,
+                compiled: entry.told(plugin.compiled(&self.sandbox, &self.cache))?,
+                context: entry.told(self.grant_reading(plugin, self.owner(&reader.principal)).await)?,
                 limits: Limits::of_call(&self.config.settings.calls, false),
                 cancel: &reader.cancel,
             };
@@ -173,7 +173,7 @@ impl Gate {
             ask(visit).await
         }
         .await;
-        entry.end_read(read.map_err(|failure: Failure| self.without_host_paths(&reader.principal, failure)))
+        entry.end_read(read)
     }
 
     fn fitting(&self, contents: Vec<ResourceContents>) -> Result<Vec<ResourceContents>, Failure> {

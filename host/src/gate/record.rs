@@ -10,6 +10,7 @@ use sha2::{Digest, Sha256};
 
 use super::answer::{Answer, Outcome};
 use super::calls::Refusal;
+use super::discretion::Discretion;
 use super::effects::{self, Before};
 use super::named::named;
 use super::open::Gate;
@@ -19,7 +20,7 @@ use crate::audit::{Line, Log, Owed, digest, hex};
 use crate::config::Paths;
 use crate::failure::Failure;
 use crate::observe::{Ended, Observer};
-use crate::plugins::Found;
+use crate::plugins::{Found, Plugin};
 use crate::sandbox::bindings::types::{Content, ResourceBody};
 use crate::sandbox::exports::Visit;
 use crate::sandbox::timings::Timings;
@@ -39,6 +40,7 @@ pub struct Entry {
     before: Option<Before>,
     /// What the call did with what it was granted.
     uses: Arc<Uses>,
+    discretion: Discretion,
     ended: bool,
     /// Held until the line is written.
     _owed: Owed,
@@ -56,7 +58,11 @@ const MOST_PATH: usize = 256;
 impl Gate {
     /// Begins the record of a call. Fails if it could not be ended, before anything has happened.
     pub(super) fn record(&self, principal: &Principal, origin: &Origin, kind: &'static str, what: &str) -> Result<Entry, Failure> {
-        let _owed = self.audit.admit()?;
+        let discretion = self.discretion(principal);
+        let _owed = self.audit.admit().map_err(|failure| discretion.tell(failure))?;
+        if let Some(accounted) = &origin.accounted {
+            accounted.note();
+        }
         let line = Line {
             timestamp: jiff::Timestamp::now().to_string(),
             kind,
@@ -80,6 +86,7 @@ impl Gate {
             timings: Arc::default(),
             before: None,
             uses: Arc::default(),
+            discretion,
             ended: false,
             _owed,
         })
@@ -92,6 +99,12 @@ impl Gate {
 }
 
 impl Entry {
+    /// What the host says of a step, in words that the principal may read. What a guest says goes as it is: it repeats what the
+    /// caller wrote, and knows nothing else.
+    pub fn told<T>(&self, step: Result<T, Failure>) -> Result<T, Failure> {
+        step.map_err(|failure| self.discretion.tell(failure))
+    }
+
     /// Of what the caller sent only the hash is kept.
     pub fn with_arguments(mut self, arguments: &Map<String, Value>) -> Entry {
         let mut hasher = Hasher(Sha256::new());
@@ -109,7 +122,8 @@ impl Entry {
         self.line.paths = named.iter().filter_map(|one| one.path.map(str::to_owned)).take(effects::MOST).collect();
     }
 
-    pub fn of_plugin(&mut self, plugin: &crate::plugins::Plugin) {
+    pub fn of_plugin(&mut self, plugin: &Arc<Plugin>) {
+        self.discretion.about(plugin);
         self.line.plugin = Some(plugin.description.name.clone());
         self.line.component = Some(plugin.digest.clone());
     }
@@ -230,7 +244,7 @@ impl Entry {
             spent,
             trace: self.trace,
         });
-        self.log.add(line)
+        self.log.add(line).map_err(|failure| self.discretion.tell(failure))
     }
 }
 

@@ -74,6 +74,12 @@ impl Gate {
     }
 }
 
+/// Where a plugin's own directory is, if that can be told.
+pub(super) fn path(plugin: &Plugin, grants: &[Grant], config: &Config) -> Option<PathBuf> {
+    let ask = plugin.manifest.root.as_ref()?;
+    root_among(ask, grants, &plugin.description.name, config).ok().flatten().map(|root| root.path)
+}
+
 /// The directory of a grant. One without a directory leaves it to the variable that the manifest names.
 fn root_among(ask: &RootAsk, grants: &[Grant], plugin: &str, config: &Config) -> Result<Option<Root>, Failure> {
     let granted = grants.iter().find_map(|grant| match &grant.given {

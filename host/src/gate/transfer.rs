@@ -72,7 +72,8 @@ impl Gate {
             Ok(Archive { file, size, name })
         }
         .await;
-        entry.end_read(taken.map_err(|failure: Failure| self.without_host_paths(principal, failure)))
+        let taken = entry.told(taken);
+        entry.end_read(taken)
     }
 
     /// By the role of the tool that does the same; and since it is about the whole archive, by the whole of the scopes.
@@ -99,6 +100,7 @@ impl Admission {
     pub fn place(&self) -> Result<File, Failure> {
         tempfile::tempfile_in(self.gate.config.data.root())
             .map_err(|error| Failure::internal(format!("There is no place for the archive: {error}.")))
+            .map_err(|failure| self.gate.discretion(&self.principal).tell(failure))
     }
 
     /// Opens what was brought as a session of its own.
@@ -112,7 +114,7 @@ impl Admission {
         let owner = self.gate.owner(&self.principal);
         let request = Request { archive: Source::Upload(archive, file_name), name, owner };
         let opened = open_archive(self.gate.sessions.clone(), request, None, cancel).await;
-        let opened = opened.map_err(|failure| self.gate.without_host_paths(&self.principal, failure));
+        let opened = self.entry.told(opened);
         if let Ok(opened) = &opened {
             self.entry.of_session(&opened.session.id);
         }

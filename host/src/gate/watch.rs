@@ -20,6 +20,7 @@ use crate::plugins::store::Store;
 const LOOK: Duration = Duration::from_millis(20);
 
 /// The grants of a data directory.
+#[derive(Clone)]
 pub struct Grants(Arc<State>);
 
 struct State {
@@ -89,6 +90,10 @@ impl Grants {
 impl Held {
     pub fn token(&self) -> &CancellationToken {
         &self.stop
+    }
+
+    pub fn is_lost(&self) -> bool {
+        self.lost.get().is_some()
     }
 }
 

@@ -19,6 +19,7 @@ pub struct Meters {
     instantiate: HistogramVec,
     run: HistogramVec,
     memory: HistogramVec,
+    refused: IntCounterVec,
     sessions: IntGauge,
     running: IntGauge,
     resident: IntGauge,
@@ -53,6 +54,11 @@ impl Default for Meters {
                 &["tool"],
             )
             .expect("the name is a name"),
+            refused: IntCounterVec::new(
+                Opts::new("zipfs_requests_refused_total", "Requests that were turned away before they became calls."),
+                &["reason"],
+            )
+            .expect("the name is a name"),
             sessions: gauge("zipfs_sessions", "Open sessions."),
             running: gauge("zipfs_calls_running", "Calls that have a place now."),
             resident: gauge("process_resident_memory_bytes", "Resident memory of the server, its guests included."),
@@ -60,13 +66,14 @@ impl Default for Meters {
                 .expect("the name is a name"),
             registry,
         };
-        let all: [Box<dyn prometheus::core::Collector>; 10] = [
+        let all: [Box<dyn prometheus::core::Collector>; 11] = [
             Box::new(meters.calls.clone()),
             Box::new(meters.duration.clone()),
             Box::new(meters.queue.clone()),
             Box::new(meters.instantiate.clone()),
             Box::new(meters.run.clone()),
             Box::new(meters.memory.clone()),
+            Box::new(meters.refused.clone()),
             Box::new(meters.sessions.clone()),
             Box::new(meters.running.clone()),
             Box::new(meters.resident.clone()),
@@ -98,6 +105,11 @@ impl Meters {
         if spent.memory > 0 {
             self.memory.with_label_values(&[tool]).observe(spent.memory as f64);
         }
+    }
+
+    /// Counts a request that did not become a call. Reasons are few, and no caller can make up more.
+    pub fn refuse(&self, reason: &'static str) {
+        self.refused.with_label_values(&[reason]).inc();
     }
 
     /// All of it as text.

@@ -21,6 +21,7 @@ use tokio::sync::broadcast::error::RecvError;
 
 use super::endpoint::{Callers, Endpoint};
 use super::events::Wanted;
+use super::http::carried;
 use super::input;
 use super::instructions::instructions;
 use super::listeners::{Listeners, Watched, tell, unwatch, watch};
@@ -225,13 +226,13 @@ impl Handler {
     }
 
     pub(super) fn origin(&self, context: &RequestContext<RoleServer>) -> Origin {
-        let (transport, headers) = match context.extensions.get::<hyper::http::request::Parts>() {
-            Some(parts) => (Transport::Http, Some(&parts.headers)),
-            None => (Transport::Stdio, None),
+        let origin = match context.extensions.get::<hyper::http::request::Parts>() {
+            Some(parts) => carried::origin(Transport::Http, parts),
+            None => Origin::new(Transport::Stdio),
         };
-        let header = || headers?.get("traceparent")?.to_str().ok();
-        let trace = context.meta.get_traceparent().or_else(header).and_then(Trace::parse);
-        Origin { trace, ..Origin::new(transport) }
+        // The message's own word is nearer to the call than the envelope's.
+        let own = context.meta.get_traceparent().and_then(Trace::parse);
+        Origin { trace: own.or(origin.trace), ..origin }
     }
 
     /// Turns a call away that is wrong on the wire. It is a call all the same, and is written down.

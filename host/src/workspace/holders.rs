@@ -35,7 +35,12 @@ pub fn describe(process: u32) -> String {
     let words = words.map(|(place, word)| {
         let word = String::from_utf8_lossy(word);
         // Of the program only its name: where it lies says little and is long.
-        let word = if place == 0 { word.rsplit('/').next().unwrap_or_default() } else { &word };
+        let word = match place {
+            0 => word.rsplit('/').next().unwrap_or_default(),
+            // Nor is it for everybody where things are.
+            _ if word.contains('/') => "…",
+            _ => &word,
+        };
         word.chars().filter(|c| !c.is_control()).take(40).collect::<String>()
     });
     match words.collect::<Vec<_>>() {

@@ -12,6 +12,7 @@ use cap_std::ambient_authority;
 use cap_std::fs::{Dir, MetadataExt, OpenOptions, OpenOptionsExt};
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::open::open_source_ambient;
 use crate::failure::{Class, Failure};
@@ -123,14 +124,35 @@ impl Reach {
         }
     }
 
-    /// Takes the host's paths out of words that the host wrote.
-    pub fn hide(&self, data: &Path, failure: Failure) -> Failure {
+    /// Takes the host's paths out of words that the host wrote: those of the roots, and others that are given with what to call them.
+    pub fn hide(&self, others: &[(PathBuf, &str)], failure: Failure) -> Failure {
         let Reach::Named(roots) = self else { return failure };
-        let mut names: Vec<(String, String)> =
-            roots.iter().map(|root| (root.path.display().to_string(), format!("/{}", root.name))).collect();
-        names.push((data.display().to_string(), "(the server's data)".to_owned()));
-        let hidden = |text: String| names.iter().fold(text, |text, (path, name)| text.replace(path.as_str(), name));
-        Failure { message: hidden(failure.message), suggestion: failure.suggestion.map(&hidden), ..failure }
+        // These repeat what the caller wrote. If a path in them got another name, a guess would be known to be right.
+        let is_echo = match &*failure.code {
+            "OPEN_NOT_ALLOWED" | "SESSION_NOT_FOUND" | "INVALID_PARAMS" => true,
+            "ZIP_NOT_FOUND" => roots.iter().any(|root| {
+                let below = failure.message.trim_start_matches('/').strip_prefix(&*root.name);
+                below.is_some_and(|below| below.starts_with('/') || below.starts_with(' '))
+            }),
+            _ => false,
+        };
+        let roots = roots.iter().map(|root| (root.path.clone(), format!("/{}", root.name)));
+        let others = others.iter().map(|(path, name)| (path.clone(), (*name).to_owned()));
+        // Under each name that it has: a message may speak of where a link leads.
+        let all = roots.chain(others).flat_map(|(path, name)| {
+            let real = path.canonicalize().ok();
+            std::iter::once(path).chain(real).map(move |path| (path.display().to_string(), name.clone()))
+        });
+        let mut names: Vec<(String, String)> = all.filter(|(path, _)| path.len() > 1).collect();
+        // What is inside another one first.
+        names.sort_by_key(|(path, _)| std::cmp::Reverse(path.len()));
+        let hidden = |text: String| names.iter().fold(text, |text, (path, name)| renamed(&text, path.trim_end_matches('/'), name));
+        Failure {
+            message: if is_echo { failure.message } else { hidden(failure.message) },
+            suggestion: failure.suggestion.map(&hidden),
+            details: failure.details.map(|details| hidden_in(details, &hidden)),
+            ..failure
+        }
     }
 
     fn out_of_reach(&self, path: &str) -> Failure {
@@ -144,6 +166,30 @@ impl Reach {
             true => "No archive of this server is open to you. Send one: POST /archives.".to_owned(),
             false => format!("You may open archives in {}.", places.join(", ")),
         })
+    }
+}
+
+/// A text with a path under another name, but not where the path is only the beginning of a longer name.
+fn renamed(text: &str, path: &str, name: &str) -> String {
+    let mut made = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(path) {
+        let (before, found) = rest.split_at(at);
+        let after = &found[path.len()..];
+        let goes_on = after.chars().next().is_some_and(|next| next.is_alphanumeric() || matches!(next, '-' | '_'));
+        made.push_str(before);
+        made.push_str(if goes_on { path } else { name });
+        rest = after;
+    }
+    made + rest
+}
+
+fn hidden_in(value: Value, hidden: &impl Fn(String) -> String) -> Value {
+    match value {
+        Value::String(text) => Value::String(hidden(text)),
+        Value::Array(items) => items.into_iter().map(|item| hidden_in(item, hidden)).collect(),
+        Value::Object(members) => members.into_iter().map(|(key, value)| (key, hidden_in(value, hidden))).collect(),
+        other => other,
     }
 }
 
@@ -235,8 +281,11 @@ mod tests {
         assert_eq!(reach.shown(&path.join("secret.zip")), "secret.zip");
         let failure = Failure::internal(format!("{} is gone.", path.join("in/a.zip").display()))
             .suggest(format!("See {}.", path.join("data/workspaces/x").display()));
-        let hidden = reach.hide(&path.join("data"), failure).sentence();
-        assert!(!hidden.contains(path.to_str().unwrap()) && hidden.contains("/in/a.zip"), "{hidden}");
+        let failure = failure.details(serde_json::json!({"at": [path.join("in").display().to_string()]}));
+        let hidden = reach.hide(&[(path.join("data"), "(data)")], failure);
+        let told = format!("{} {:?}", hidden.sentence(), hidden.details);
+        assert!(!told.contains(path.to_str().unwrap()) && told.contains("/in/a.zip") && told.contains("(data)/"), "{told}");
+        assert_eq!(renamed("/srv/in/a /srv/in: /srv/in-evil/a", "/srv/in", "/x"), "/x/a /x: /srv/in-evil/a");
     }
 
     #[test]

@@ -1,33 +1,9 @@
 //! Whoever shows nothing, or something wrong, is nobody.
 
-use base64::Engine;
-use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use ring::rand::SystemRandom;
-use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair, RSA_PKCS1_SHA256, RsaKeyPair};
 use serde_json::{Value, json};
 
-use crate::support::{Response, Service, have, run};
-
-fn now() -> u64 {
-    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs()
-}
-
-fn encode(bytes: impl AsRef<[u8]>) -> String {
-    URL_SAFE_NO_PAD.encode(bytes)
-}
-
-/// A token of these parts, signed by whatever is given.
-fn signed(header: &Value, claims: &Value, sign: impl Fn(&[u8]) -> Vec<u8>) -> String {
-    let text = format!("{}.{}", encode(header.to_string()), encode(claims.to_string()));
-    let signature = sign(text.as_bytes());
-    format!("{text}.{}", encode(signature))
-}
-
-fn list(service: &Service, headers: &[(&str, &str)]) -> Response {
-    let body = br#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
-    let headers = [&[("mcp-protocol-version", "2026-07-28"), ("mcp-method", "tools/list")], headers].concat();
-    service.send("POST /mcp", &headers, body)
-}
+use super::signer::{EsKey, RsKey, claims_of_issuer, encode, list, now, signed};
+use crate::support::Service;
 
 #[test]
 fn a_token_is_shown_whole_and_once() {
@@ -178,26 +154,12 @@ fn trusting(keys: &Value) -> Service {
     Service::on(data, &[])
 }
 
-fn claims_of_issuer() -> Value {
-    json!({"iss": "https://idp.example.com", "aud": "https://zip.example.com/mcp", "sub": "ada", "exp": now() + 600,
-           "scope": "read:/ write:/notes/", "role": "operator"})
-}
-
 #[test]
 fn issuers_sign_with_their_own_keys_and_for_us() {
-    let random = SystemRandom::new();
-    let make = || {
-        let pkcs8 = EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random).unwrap();
-        EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, pkcs8.as_ref(), &random).unwrap()
-    };
-    let (key, other) = (make(), make());
-    let point = key.public_key().as_ref().to_vec();
-    let (x, y) = (encode(&point[1..33]), encode(&point[33..]));
-    let jwk = json!({"kty": "EC", "crv": "P-256", "kid": "one", "alg": "ES256", "use": "sig", "x": x, "y": y});
+    let (key, other) = (EsKey::make(), EsKey::make());
+    let jwk = key.jwk("one");
     let service = trusting(&json!([jwk, {"kty": "oct", "k": "c2VjcmV0", "kid": "one"}, {"kty": "OKP"}]));
-    let es = |key: &EcdsaKeyPair, header: Value, claims: Value| {
-        signed(&header, &claims, |text| key.sign(&random, text).unwrap().as_ref().to_vec())
-    };
+    let es = |key: &EsKey, header: Value, claims: Value| key.sign(&header, &claims);
     let header = || json!({"alg": "ES256", "kid": "one", "typ": "at+jwt"});
     let status = |token: &str| list(&service, &[("authorization", &format!("Bearer {token}"))]).status;
     assert_eq!(status(&es(&key, header(), claims_of_issuer())), 200);
@@ -216,7 +178,8 @@ fn issuers_sign_with_their_own_keys_and_for_us() {
         assert_eq!(status(&es(&key, header(), claims)), 401, "{claim} {value}");
     }
     // The public key as a shared secret, and the set's own secret, which is nobody's to use.
-    for secret in [&point[..], b"secret", x.as_bytes()] {
+    let point = key.point();
+    for secret in [&point[..], b"secret", encode(&point[1..33]).as_bytes()] {
         let secret = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, secret);
         let confused = signed(&json!({"alg": "HS256", "kid": "one"}), &claims_of_issuer(), |text| {
             ring::hmac::sign(&secret, text).as_ref().to_vec()
@@ -234,34 +197,15 @@ fn issuers_sign_with_their_own_keys_and_for_us() {
 
 #[test]
 fn rsa_signatures_are_checked_and_never_as_secrets() {
-    if !have("openssl", "tokens signed with RSA are checked") {
-        return;
-    }
-    let place = tempfile::tempdir().unwrap();
-    run(
-        "openssl",
-        &["genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048", "-outform", "DER", "-out", "key"],
-        place.path(),
-    );
-    let der = std::fs::read(place.path().join("key")).unwrap();
-    let key = RsaKeyPair::from_pkcs8(&der).or_else(|_| RsaKeyPair::from_der(&der)).unwrap();
-    let public: ring::rsa::PublicKeyComponents<Vec<u8>> = key.public().into();
-    let jwk = json!({"kty": "RSA", "kid": "r", "n": encode(&public.n), "e": encode(&public.e)});
-    let service = trusting(&json!([jwk]));
-    let rs = |header: Value| {
-        signed(&header, &claims_of_issuer(), |text| {
-            let mut signature = vec![0; key.public().modulus_len()];
-            key.sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), text, &mut signature).unwrap();
-            signature
-        })
-    };
+    let Some(key) = RsKey::make() else { return };
+    let service = trusting(&json!([key.jwk("r")]));
+    let rs = |header: Value| key.sign(&header, &claims_of_issuer());
     let status = |token: &str| list(&service, &[("authorization", &format!("Bearer {token}"))]).status;
     assert_eq!(status(&rs(json!({"alg": "RS256", "kid": "r"}))), 200);
     assert_eq!(status(&rs(json!({"alg": "ES256", "kid": "r"}))), 401);
     assert_eq!(status(&rs(json!({"alg": "HS256", "kid": "r"}))), 401);
-    let pem = run("openssl", &["pkey", "-in", "key", "-inform", "DER", "-pubout"], place.path());
-    for secret in [pem.as_bytes(), key.public().as_ref(), &public.n] {
-        let secret = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, secret);
+    for secret in key.public_as_secrets() {
+        let secret = ring::hmac::Key::new(ring::hmac::HMAC_SHA256, &secret);
         let confused = signed(&json!({"alg": "HS256", "kid": "r"}), &claims_of_issuer(), |text| {
             ring::hmac::sign(&secret, text).as_ref().to_vec()
         });

@@ -50,7 +50,7 @@ impl Guest {
     fn told(&self, failure: Failure) -> Error {
         let data = self.call.sessions.as_ref().and_then(|host| host.workspaces.path().parent());
         match data {
-            Some(data) => self.call.owner.reach.hide(data, failure).into(),
+            Some(data) => self.call.owner.reach.hide(&[(data.to_owned(), "(the server's data)")], failure).into(),
             None => failure.into(),
         }
     }

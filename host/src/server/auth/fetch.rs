@@ -16,6 +16,7 @@ use rustls::{ClientConfig, RootCertStore};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
+use tokio_util::task::AbortOnDropHandle;
 
 /// A token waits for it.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -47,16 +48,16 @@ where
 {
     let said = |error: hyper::Error| error.to_string();
     let (mut sender, connection) = http1::handshake::<_, Empty<Bytes>>(TokioIo::new(stream)).await.map_err(said)?;
-    let talking = tokio::spawn(connection);
+    // It ends with us, whether we come to an end or are given up.
+    let _talking = AbortOnDropHandle::new(tokio::spawn(connection));
     let path = address.path_and_query().map_or("/", |path| path.as_str());
     let host = address.authority().map_or("", |authority| authority.as_str());
     let request = Request::get(path).header(HOST, host).header(ACCEPT, "application/json").body(Empty::new());
     let response = sender.send_request(request.map_err(|error| error.to_string())?).await.map_err(said)?;
     if !response.status().is_success() {
-        return Err(format!("it answered {}", response.status()));
+        return Err(format!("the server answered {}", response.status()));
     }
     let body = Limited::new(response.into_body(), most).collect().await.map_err(|error| error.to_string())?;
-    talking.abort();
     Ok(body.to_bytes().to_vec())
 }
 

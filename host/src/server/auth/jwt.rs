@@ -11,7 +11,8 @@ use ring::hmac;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use super::jwks::Keys;
+use super::keys::Keys;
+use super::refused::Refused;
 use super::secret::Secret;
 use crate::config::{Auth, Config, Issuer, PrincipalLimits};
 use crate::failure::Failure;
@@ -82,13 +83,10 @@ impl Audience {
     }
 }
 
-/// Why a token is refused, in words that are told to whoever sent it. They say nothing that the token does not.
-pub type Refused = &'static str;
-
 impl Jwts {
     pub fn of(config: &Config) -> Jwts {
         let settings = config.settings.auth.clone();
-        let issuers = settings.issuers.iter().map(|issuer| (issuer.clone(), Keys::of(issuer))).collect();
+        let issuers = settings.issuers.iter().map(|issuer| (issuer.clone(), Keys::of(issuer, &settings))).collect();
         Jwts { secret: Secret::of(&config.data), settings, limits: config.settings.http.limits, issuers }
     }
 
@@ -109,9 +107,9 @@ impl Jwts {
 
     /// The principal that a token speaks of, if all of it holds.
     pub async fn principal(&self, token: &str) -> Result<Principal, Refused> {
-        const MALFORMED: Refused = "the token is malformed";
+        const MALFORMED: &str = "the token is malformed";
         if token.len() > MOST_BYTES {
-            return Err(MALFORMED);
+            return Err(MALFORMED.into());
         }
         let (signed, signature) = token.rsplit_once('.').ok_or(MALFORMED)?;
         let (header, claims) = signed.split_once('.').ok_or(MALFORMED)?;
@@ -119,7 +117,7 @@ impl Jwts {
         let header: Header = serde_json::from_slice(&decode(header)?).map_err(|_| MALFORMED)?;
         let signature = decode(signature)?;
         if header.crit.is_some() || header.typ.as_deref().is_some_and(|typ| !is_token_type(typ)) {
-            return Err("the token is of a kind that is not accepted");
+            return Err("the token is of a kind that is not accepted".into());
         }
         let claims = decode(claims)?;
         // Before the signature is checked, only to know whose it should be.
@@ -142,13 +140,13 @@ impl Jwts {
                 keys.verify(algorithm, header.kid.as_deref(), signed.as_bytes(), &signature).await?;
                 Some(issuer)
             }
-            _ => return Err("the algorithm is not accepted"),
+            _ => return Err("the algorithm is not accepted".into()),
         };
         self.check_claims(&claims, issuer)?;
         Ok(self.principal_of(&claims, issuer))
     }
 
-    fn check_claims(&self, claims: &Claims, issuer: Option<&Issuer>) -> Result<(), Refused> {
+    fn check_claims(&self, claims: &Claims, issuer: Option<&Issuer>) -> Result<(), &'static str> {
         let now = jiff::Timestamp::now().as_second().max(0) as u64;
         let skew = self.settings.clock_skew_s;
         if claims.exp.saturating_add(skew) <= now {

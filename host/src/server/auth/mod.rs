@@ -3,9 +3,12 @@
 mod fetch;
 mod jwks;
 mod jwt;
+mod keys;
+mod refused;
 mod secret;
 mod tokens;
 
 pub use jwt::{Claims, Jwts};
+pub use refused::Refused;
 pub use secret::Secret;
 pub use tokens::{StoredToken, Tokens};

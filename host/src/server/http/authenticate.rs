@@ -1,16 +1,17 @@
 //! Who sent a request. Whoever shows nothing is nobody, and nobody is refused.
 
 use hyper::StatusCode;
-use hyper::header::{AUTHORIZATION, HOST, HeaderValue, WWW_AUTHENTICATE};
+use hyper::header::{AUTHORIZATION, HOST, HeaderValue, RETRY_AFTER, WWW_AUTHENTICATE};
 use hyper::http::request::Parts;
 use serde_json::json;
 
 use super::origin::only;
+use super::refusal::Reason;
 use super::reply::{self, Reply};
 use crate::config::{Config, PrincipalLimits};
 use crate::failure::Failure;
 use crate::gate::Principal;
-use crate::server::auth::{Jwts, Tokens};
+use crate::server::auth::{Jwts, Refused, Tokens};
 
 /// Turns what a request shows into a principal.
 #[derive(Debug)]
@@ -47,7 +48,7 @@ impl Authenticator {
         let refuse = |why| self.refuse(request, Some(why));
         let shown = only(&request.headers, AUTHORIZATION.as_str()).map_err(|()| refuse("there are two Authorization headers"))?;
         let Some(shown) = shown else {
-            return if self.allow_local { Ok(Principal::local()) } else { Err(self.refuse(request, None)) };
+            return if self.allow_local { Ok(Principal::local()) } else { Err(Reason::Anonymous.mark(self.refuse(request, None))) };
         };
         let token = shown.to_str().ok().and_then(bearer).ok_or_else(|| refuse("it is no bearer token"))?;
         match self.tokens.principal(token, self.limits) {
@@ -61,7 +62,14 @@ impl Authenticator {
         if !Jwts::is_one(token) {
             return Err(refuse("the token is not known"));
         }
-        self.jwts.principal(token).await.map_err(refuse)
+        self.jwts.principal(token).await.map_err(|refused| match refused {
+            Refused::Token(why) => refuse(why),
+            Refused::Later { why, wait } => {
+                let mut reply = reply::hang_up(StatusCode::SERVICE_UNAVAILABLE, why);
+                reply.headers_mut().insert(RETRY_AFTER, wait.as_secs().max(1).into());
+                reply
+            }
+        })
     }
 
     /// 401, with what a client needs to know to do better. What was shown is repeated nowhere.

@@ -16,6 +16,7 @@ use serde_json::json;
 use tokio_util::sync::CancellationToken;
 
 use super::origin::only;
+use super::refusal::Reason;
 use super::reply::{self, Reply};
 use crate::config::Http;
 use crate::gate::{Gate, Principal};
@@ -159,7 +160,7 @@ impl McpEndpoint {
 }
 
 fn session_not_found() -> Reply {
-    reply::json(StatusCode::NOT_FOUND, &json!({"error": "Session not found"}))
+    Reason::Session.mark(reply::json(StatusCode::NOT_FOUND, &json!({"error": "Session not found"})))
 }
 
 /// Clients that do not say what they accept, as some do with notifications, accept what the protocol says.

@@ -7,11 +7,13 @@
 
 mod authenticate;
 mod body;
+pub mod carried;
 mod connections;
 mod cors;
 mod mcp;
 mod origin;
 mod rate;
+mod refusal;
 mod reply;
 mod router;
 mod rpc;

@@ -10,6 +10,7 @@ use hyper::header::{HOST, HeaderMap, HeaderValue, ORIGIN};
 use hyper::http::request::Parts;
 use hyper::{StatusCode, Version};
 
+use super::refusal::Reason;
 use super::reply::{self, Reply};
 use crate::config::Http;
 
@@ -67,14 +68,17 @@ impl Places {
         let host = host.to_str().unwrap_or_default().to_ascii_lowercase();
         if !self.hosts.contains(&host) {
             tracing::warn!(host, "refused a request for another host");
-            return Err(reply::hang_up(StatusCode::FORBIDDEN, "This host name is not served here (http.allowed_hosts)"));
+            let refused = reply::hang_up(StatusCode::FORBIDDEN, "This host name is not served here (http.allowed_hosts)");
+            return Err(Reason::Host.mark(refused));
         }
         let origin = only(&request.headers, ORIGIN.as_str())
-            .map_err(|()| reply::hang_up(StatusCode::FORBIDDEN, "There must be one Origin header at most"))?;
+            .map_err(|()| reply::hang_up(StatusCode::FORBIDDEN, "There must be one Origin header at most"))
+            .map_err(|refused| Reason::Origin.mark(refused))?;
         match origin {
             Some(origin) if !self.knows(origin) => {
                 tracing::warn!(?origin, "refused a request from another origin");
-                Err(reply::hang_up(StatusCode::FORBIDDEN, "This origin may not call (http.allowed_origins)"))
+                let refused = reply::hang_up(StatusCode::FORBIDDEN, "This origin may not call (http.allowed_origins)");
+                Err(Reason::Origin.mark(refused))
             }
             _ => Ok(()),
         }

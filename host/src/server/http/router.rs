@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
@@ -17,11 +18,13 @@ use super::body::{self, Bounds};
 use super::mcp::McpEndpoint;
 use super::origin::Places;
 use super::rate::Rates;
+use super::refusal::Reason;
 use super::reply::{self, Endless, Reply};
+use super::rpc::Asking;
 use super::transfer::{self, Failed};
-use super::{cors, rpc};
+use super::{carried, cors};
 use crate::failure::{Class, Failure, Shape};
-use crate::gate::{Gate, Origin, Principal, Transport};
+use crate::gate::{Accounted, Gate, Origin, Principal, Trace, Transport};
 use crate::plugins::Role;
 
 /// What all requests of a service share.
@@ -39,15 +42,32 @@ pub struct Router {
 }
 
 impl Router {
-    pub async fn answer(&self, request: Request<Incoming>) -> Reply {
-        let (parts, body) = request.into_parts();
+    /// Answers a request that came from this address, and sees to it that one that does not become a call is counted.
+    pub async fn answer(&self, request: Request<Incoming>, from: IpAddr) -> Reply {
+        let (mut parts, body) = request.into_parts();
+        let (accounted, mut sender) = (Accounted::default(), None);
+        parts.extensions.insert(accounted.clone());
+        let reply = self.answer_placed(parts, body, &mut sender).await;
+        if let Some(reason) = Reason::of(&reply).filter(|_| !accounted.is_noted()) {
+            self.turn_away(reason, sender.as_ref(), from);
+        }
+        reply
+    }
+
+    /// Notes a request that did not become a call.
+    pub fn turn_away(&self, reason: Reason, principal: Option<&Arc<str>>, from: IpAddr) {
+        self.gate.observer.meters.refuse(reason.label());
+        self.gate.refusals.add(reason.code(), principal, from);
+    }
+
+    async fn answer_placed(&self, parts: Parts, body: Incoming, sender: &mut Option<Arc<str>>) -> Reply {
         if let Err(refused) = self.places.check(&parts) {
             return refused;
         }
         let origin = parts.headers.get(hyper::header::ORIGIN).cloned();
         let reply = match self.answer_anybody(&parts) {
             Some(reply) => reply,
-            None => self.answer_somebody(parts, body).await.unwrap_or_else(|refused| refused),
+            None => self.answer_somebody(parts, body, sender).await.unwrap_or_else(|refused| refused),
         };
         cors::permit(reply, origin)
     }
@@ -69,8 +89,9 @@ impl Router {
         }
     }
 
-    async fn answer_somebody(&self, parts: Parts, body: Incoming) -> Result<Reply, Reply> {
+    async fn answer_somebody(&self, parts: Parts, body: Incoming, sender: &mut Option<Arc<str>>) -> Result<Reply, Reply> {
         let principal = self.authenticator.identify(&parts).await?;
+        *sender = Some(principal.id.clone());
         self.rates.take(&principal)?;
         let path = parts.uri.path();
         if path == "/metrics" {
@@ -108,7 +129,9 @@ impl Router {
     async fn look_at(&self, principal: &Principal, only: Option<&str>, parts: &Parts, bytes: &Bytes) -> Result<bool, Reply> {
         let message = Message::read(bytes)?;
         let params = message.params.unwrap_or_default();
-        let origin = Origin::new(Transport::Http);
+        let own = params.meta.and_then(|meta| Trace::parse(meta.traceparent.as_deref()?));
+        let origin = carried::origin(Transport::Http, parts);
+        let origin = Origin { trace: own.or(origin.trace), ..origin };
         let refused = match (message.method.as_deref(), &params.name, &params.uri) {
             (Some("tools/call"), Some(Value::String(tool)), _) => {
                 let none = Map::new();
@@ -132,7 +155,8 @@ impl Router {
         // A client that hangs up does not want its answer any more.
         let cancel = CancellationToken::new();
         let _stop = cancel.clone().drop_guard();
-        let replied = rpc::answer(&self.gate, principal, self.only.as_deref(), bytes, &cancel).await;
+        let asking = Asking { gate: &self.gate, principal, only: self.only.as_deref(), headers: parts, cancel: &cancel };
+        let replied = asking.answer(bytes).await;
         match replied.forbidden {
             None => replied.reply,
             Some(scope) => self.authenticator.forbid(parts, replied.reply, scope.as_deref()),
@@ -145,7 +169,7 @@ impl Router {
             (&Method::POST, "") => transfer::take_in(&self.gate, principal, &parts, body).await,
             (_, "") => return reply::wrong_method("POST"),
             (&Method::GET, session) => match session.strip_prefix('/') {
-                Some(session) => transfer::hand_out(&self.gate, principal, session).await,
+                Some(session) => transfer::hand_out(&self.gate, principal, &parts, session).await,
                 None => return reply::not_found(),
             },
             _ => return reply::wrong_method("GET"),
@@ -241,13 +265,29 @@ struct Params {
     uri: Option<Value>,
     #[serde(default)]
     arguments: Option<Value>,
+    #[serde(default, rename = "_meta")]
+    meta: Option<Meta>,
+}
+
+/// The trace of the call. What is no such thing is nobody's fault here.
+#[derive(Default)]
+struct Meta {
+    traceparent: Option<String>,
+}
+
+impl<'de> Deserialize<'de> for Meta {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Meta, D::Error> {
+        let value = Value::deserialize(deserializer)?;
+        Ok(Meta { traceparent: value["traceparent"].as_str().map(str::to_owned) })
+    }
 }
 
 impl Message<'_> {
     /// What cannot be a message is refused in the words of JSON-RPC, before anybody takes it for something else.
     fn read(bytes: &[u8]) -> Result<Message<'_>, Reply> {
         let wrong = |code: i32, why: String| {
-            reply::json(StatusCode::BAD_REQUEST, &json!({"jsonrpc": "2.0", "id": null, "error": {"code": code, "message": why}}))
+            let message = json!({"jsonrpc": "2.0", "id": null, "error": {"code": code, "message": why}});
+            reply::json(StatusCode::BAD_REQUEST, &message)
         };
         if bytes.trim_ascii_start().first() == Some(&b'[') {
             return Err(wrong(-32600, "Invalid request: one message in each request; there are no batches in MCP".into()));

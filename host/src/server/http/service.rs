@@ -1,7 +1,7 @@
 //! `zipfs serve`: binding, accepting, and an end in good order.
 
 use std::convert::Infallible;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -19,6 +19,7 @@ use super::authenticate::Authenticator;
 use super::connections::{Connection, Connections, Unstalled};
 use super::origin::Places;
 use super::rate::Rates;
+use super::refusal::Reason;
 use super::reply::{Endless, Held};
 use super::router::Router;
 use super::tls::Certificate;
@@ -62,6 +63,8 @@ pub async fn serve_http(gate: Arc<Gate>, serving: Serving, ready: impl FnOnce(So
         signal(SignalKind::interrupt()).map_err(|error| failed(&error))?,
     );
     gate.audit.flush_in_background();
+    gate.refusals.tell_in_background();
+    let refusals = gate.refusals.clone();
     gate.observer.start(&gate.config.settings.telemetry)?;
     let observer = gate.observer.clone();
     let settings = gate.config.settings.http.clone();
@@ -84,8 +87,8 @@ pub async fn serve_http(gate: Arc<Gate>, serving: Serving, ready: impl FnOnce(So
             _ = terminate.recv() => break,
             _ = interrupt.recv() => break,
         };
-        let stream = match accepted {
-            Ok((stream, _)) => stream,
+        let (stream, from) = match accepted {
+            Ok(accepted) => accepted,
             // Descriptors have run out, or the client left already. Neither is a reason to stop, nor to spin.
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be accepted");
@@ -96,6 +99,7 @@ pub async fn serve_http(gate: Arc<Gate>, serving: Serving, ready: impl FnOnce(So
         // Full of requests: the kernel tells the client at once, which is better than a wait that it cannot see.
         let Some(connection) = connections.admit(settings.connections as usize) else {
             tracing::warn!("refused a connection: all are busy (http.connections)");
+            router.turn_away(Reason::Connections, None, from.ip());
             continue;
         };
         let held = Shared {
@@ -104,6 +108,7 @@ pub async fn serve_http(gate: Arc<Gate>, serving: Serving, ready: impl FnOnce(So
             calls: calls.clone(),
             last_orders: last_orders.clone(),
             tls: tls.clone(),
+            from: from.ip(),
         };
         conversations.spawn(converse(stream, connection, held));
     }
@@ -116,6 +121,7 @@ pub async fn serve_http(gate: Arc<Gate>, serving: Serving, ready: impl FnOnce(So
     stop.cancel();
     conversations.close();
     let _ = tokio::time::timeout(LAST_WORDS, conversations.wait()).await;
+    refusals.finish();
     observer.stop().await;
     Ok(())
 }
@@ -147,6 +153,8 @@ struct Shared {
     calls: TaskTracker,
     last_orders: CancellationToken,
     tls: Option<TlsAcceptor>,
+    /// The far end.
+    from: IpAddr,
 }
 
 /// A connection with its limits, and TLS if there is any.
@@ -177,17 +185,18 @@ async fn talk<S>(stream: S, connection: &Arc<Connection>, shared: Shared)
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
-    let Shared { router, settings, calls, last_orders, .. } = shared;
+    let Shared { router, settings, calls, last_orders, from, .. } = shared;
     let mut protocol = http1::Builder::new();
     protocol
         .timer(TokioTimer::new())
         .header_read_timeout(Duration::from_millis(settings.header_ms))
         .max_header_size(settings.header_bytes as usize);
     let busy = connection.clone();
+    let answering = router.clone();
     let service = service_fn(move |request| {
-        let (router, busy, call) = (router.clone(), busy.begin(), calls.token());
+        let (router, busy, call) = (answering.clone(), busy.begin(), calls.token());
         async move {
-            let reply = router.answer(request).await;
+            let reply = router.answer(request, from).await;
             // Both are let go of when the last byte is sent, or nobody wants it any more. A stream without an end holds neither: the
             // server would wait for it in vain, and whoever opens many of them would keep others out.
             let held = reply.extensions().get::<Endless>().is_none().then_some((busy, call));
@@ -201,6 +210,10 @@ where
             ended = conversation.as_mut() => {
                 if let Err(error) = ended {
                     tracing::debug!(%error, "a connection broke");
+                    // What was no request never came to the router.
+                    if error.is_parse() {
+                        router.turn_away(Reason::Malformed, None, from);
+                    }
                 }
                 break;
             }

@@ -17,9 +17,10 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::body::{self, Bounds};
+use super::carried;
 use super::reply::{self, Reply};
 use crate::failure::{Class, Failure, Shape};
-use crate::gate::{Gate, Origin, Principal, Transport};
+use crate::gate::{Gate, Principal, Transport};
 
 /// Read at once from a file that is sent.
 const PIECE: usize = 64 << 10;
@@ -29,7 +30,7 @@ pub async fn take_in(gate: &Arc<Gate>, principal: &Principal, parts: &Parts, mut
     let settings = &gate.config.settings.http;
     let bounds = Bounds { bytes: settings.upload_bytes, ..Bounds::of_message(settings) };
     body::refuse_announced(&body, bounds)?;
-    let admission = gate.admit_upload(principal, &Origin::new(Transport::Http)).await?;
+    let admission = gate.admit_upload(principal, &carried::origin(Transport::Http, parts)).await?;
     let file_name = file_name(parameter(parts, "file"))?;
     let mut file = admission.place()?;
     let (mut received, began) = (0, Instant::now());
@@ -49,8 +50,8 @@ pub async fn take_in(gate: &Arc<Gate>, principal: &Principal, parts: &Parts, mut
 }
 
 /// Hands an archive out.
-pub async fn hand_out(gate: &Gate, principal: &Principal, session: &str) -> Result<Reply, Failed> {
-    let archive = gate.hand_out(principal, &Origin::new(Transport::Http), session).await?;
+pub async fn hand_out(gate: &Gate, principal: &Principal, parts: &Parts, session: &str) -> Result<Reply, Failed> {
+    let archive = gate.hand_out(principal, &carried::origin(Transport::Http, parts), session).await?;
     let body = FileBody { file: archive.file, left: archive.size };
     let mut reply = Response::new(body.boxed());
     let headers = reply.headers_mut();
