@@ -47,4 +47,5 @@ mod status;
 mod sync;
 mod system_calls;
 mod typed;
+mod wasmcp;
 mod workflow;

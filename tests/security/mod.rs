@@ -13,3 +13,4 @@ mod secrets;
 mod serve;
 mod tls;
 mod typed;
+mod wasmcp;

@@ -7,10 +7,11 @@ use jiff::Timestamp;
 
 use super::anatomy::{Anatomy, dissect, with_manifest};
 use super::cache::Cache;
-use super::describe::{describe, describe_typed};
+use super::describe::{describe, describe_typed, describe_wasmcp};
 use super::description::{Description, WorkspaceAccess};
 use super::grants::{Given, Grant, GrantFile};
 use super::manifest::{HttpAsk, Manifest, WorkspaceAsk};
+use super::others;
 use super::registry::Registry;
 use super::signature::{Standing, required};
 use super::source::{Fetched, Source, Wanted};
@@ -18,7 +19,7 @@ use super::store::{Record, Store, digest_of};
 use crate::config::PluginSettings;
 use crate::failure::{Class, Failure};
 use crate::sandbox::compiled::Code;
-use crate::sandbox::{Capability, Sandbox};
+use crate::sandbox::{Capability, Sandbox, wasmcp};
 
 /// Interfaces of WASI that every guest may import. None of them reaches anything but the workspace.
 const HARMLESS: [&str; 5] = ["wasi:io/", "wasi:filesystem/", "wasi:clocks/", "wasi:random/", "wasi:cli/"];
@@ -81,6 +82,7 @@ pub async fn examine(fetched: Fetched, sandbox: &Arc<Sandbox>, cache: &Cache) ->
         return Err(required(&label, &signed));
     }
     let manifest = anatomy.manifest.as_deref().map(Manifest::parse).transpose()?;
+    others::check(&anatomy)?;
     let needs = check_imports(&anatomy.imports, manifest.as_ref())?;
     let digest = digest_of(&wasm);
     let (wasm, code) = compile(wasm, sandbox).await?;
@@ -90,9 +92,10 @@ pub async fn examine(fetched: Fetched, sandbox: &Arc<Sandbox>, cache: &Cache) ->
         return Err(Failure::new(Class::Forbidden, "PLUGIN_REFUSED", message));
     }
     let compiled = Arc::new(sandbox.ready(code.clone())?);
-    let description = match compiled.describes_itself() {
-        true => describe(sandbox, &compiled, &label).await?,
-        false => describe_typed(&compiled, &label, manifest.as_ref(), &anatomy.imports, &wasm)?,
+    let description = match &compiled.wasmcp {
+        _ if compiled.describes_itself() => describe(sandbox, &compiled, &label).await?,
+        Some(wasmcp) => describe_wasmcp(sandbox, (&compiled, wasmcp), &label, manifest.as_ref(), &anatomy.imports).await?,
+        None => describe_typed(&compiled, &label, manifest.as_ref(), &anatomy.imports, &wasm)?,
     };
     let manifest = manifest.unwrap_or_else(|| implied(&description, &needs));
     check_against_manifest(&manifest, &description, &needs)?;
@@ -222,6 +225,9 @@ fn check_imports(imports: &[String], manifest: Option<&Manifest>) -> Result<Vec<
         if HARMLESS.iter().any(|prefix| name.starts_with(prefix)) {
             continue;
         }
+        if wasmcp::is_talk(name) {
+            continue;
+        }
         let ours = name.strip_prefix("zipfs:plugin/").map(|rest| rest.split('@').next().unwrap_or(rest));
         match ours {
             Some(interface) if FREE.contains(&interface) => {}
@@ -232,12 +238,7 @@ fn check_imports(imports: &[String], manifest: Option<&Manifest>) -> Result<Vec<
                     "PLUGIN_REFUSED",
                     format!("The component imports {name}, which no plugin is given."),
                 )
-                .suggest(match name.starts_with("wasi:sockets/") {
-                    true => {
-                        "If only the runtime of its language brings that along, say so in plugin.toml: without = [\"wasi:sockets\"]"
-                    }
-                    false => "Build it without what needs that: sockets, processes and threads are not there.",
-                }));
+                .suggest(others::instead_of(name)));
             }
         }
     }

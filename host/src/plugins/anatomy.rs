@@ -9,8 +9,10 @@
 //! custom section "zipfs:signature"      a minisign signature of all bytes before this section; always the last section
 //! ```
 
-use wasmparser::{ComponentTypeRef, Encoding, Parser, Payload, TypeBounds};
+use wasmparser::component_types::ComponentEntityType;
+use wasmparser::{ComponentTypeRef, Parser, Payload, TypeBounds, Validator, WasmFeatures};
 
+use super::mistaken;
 use crate::failure::{Class, Failure};
 
 const MANIFEST: &str = "zipfs:plugin.toml";
@@ -38,14 +40,14 @@ pub struct Anatomy {
 
 /// Takes a component apart, without believing it: what is wrong with it that this does not see, the compiler does.
 pub fn dissect(wasm: &[u8]) -> Result<Anatomy, Failure> {
+    if let Some(failure) = mistaken::kind_of(wasm) {
+        return Err(failure);
+    }
     let mut found = Anatomy::default();
     // Sections of what is nested are not the component's own.
     let mut depth = 0_usize;
     for payload in Parser::new(0).parse_all(wasm) {
-        match payload.map_err(|error| invalid(&format!("it cannot be read ({error})")))? {
-            Payload::Version { encoding: Encoding::Module, .. } if depth == 0 => {
-                return Err(invalid("it is a core module, not a component"));
-            }
+        match payload.map_err(|error| unreadable(wasm, &error))? {
             Payload::ModuleSection { .. } | Payload::ComponentSection { .. } => depth += 1,
             Payload::End(_) => depth = depth.saturating_sub(1),
             Payload::ComponentImportSection(section) if depth == 0 => {
@@ -83,7 +85,33 @@ pub fn dissect(wasm: &[u8]) -> Result<Anatomy, Failure> {
     }
     found.imports.sort();
     found.exports.sort();
+    leave_out_types(wasm, &mut found.imports);
     Ok(found)
+}
+
+/// An interface of which a component only names types brings nothing along, whatever it is called. Reading what is in it takes a
+/// look at all of the component, so that is done where it may matter.
+fn leave_out_types(wasm: &[u8], imports: &mut Vec<String>) {
+    let is_known = |name: &str| name.starts_with("wasi:") || name.starts_with("zipfs:plugin/");
+    if imports.iter().all(|name| is_known(name)) {
+        return;
+    }
+    // What is not valid keeps all of its imports, and the compiler says what is wrong.
+    let Ok(types) = Validator::new_with_features(WasmFeatures::all()).validate_all(wasm) else { return };
+    let only_types = |name: &str| match types.as_ref().component_item_for_import(name).map(|item| item.ty) {
+        Some(ComponentEntityType::Instance(id)) => {
+            types[id].exports.values().all(|part| matches!(part.ty, ComponentEntityType::Type { .. }))
+        }
+        _ => false,
+    };
+    imports.retain(|name| is_known(name) || !only_types(name));
+}
+
+fn unreadable(wasm: &[u8], error: &wasmparser::BinaryReaderError) -> Failure {
+    match error.message().contains("unexpected end") && error.offset() <= wasm.len() {
+        true => mistaken::cut_off(),
+        false => invalid(&format!("it cannot be read ({error})")),
+    }
 }
 
 /// The component with this manifest in it. One that carries a manifest or a signature already is refused: which of two would

@@ -8,11 +8,12 @@ use tokio_util::sync::CancellationToken;
 
 use super::description::{Access, Description, Icon, Role, Tool, WorkspaceAccess};
 use super::manifest::{Manifest, check_plugin_name};
-use super::typed;
+use super::{typed, wasmcp};
 use crate::failure::{Class, Failure};
 use crate::sandbox::bindings::tools as said;
 use crate::sandbox::exports::Visit;
 use crate::sandbox::limits::Limits;
+use crate::sandbox::wasmcp::Wasmcp;
 use crate::sandbox::{CallContext, Capability, Compiled, Sandbox};
 
 /// More tools than any client shows. Test: `security::admission::imposters_are_refused`.
@@ -25,15 +26,34 @@ const MOST_NAME: usize = 64;
 
 /// Runs `describe` in the sandbox.
 pub async fn describe(sandbox: &Sandbox, compiled: &Arc<Compiled>, label: &str) -> Result<Description, Failure> {
-    let visit = Visit {
+    let said = visit(sandbox, compiled, label, &CancellationToken::new()).describe().await?;
+    check(said, compiled)
+}
+
+/// Lets a component made for wasmcp list its tools, in the sandbox.
+pub async fn describe_wasmcp(
+    sandbox: &Sandbox,
+    (compiled, wasmcp): (&Arc<Compiled>, &Arc<Wasmcp>),
+    label: &str,
+    manifest: Option<&Manifest>,
+    imports: &[String],
+) -> Result<Description, Failure> {
+    let listed = visit(sandbox, compiled, label, &CancellationToken::new()).list_tools(wasmcp.clone()).await;
+    let listed = listed
+        .map_err(|failure| Failure { message: format!("{label} does not list its tools. {}", failure.message), ..failure })?;
+    let description = check(wasmcp::describe(listed, label, manifest, imports)?, compiled)?;
+    Ok(without_sessions(description))
+}
+
+/// A guest that is asked about itself has nothing and reaches nobody.
+fn visit<'a>(sandbox: &'a Sandbox, compiled: &Arc<Compiled>, label: &str, cancel: &'a CancellationToken) -> Visit<'a> {
+    Visit {
         sandbox,
         compiled: compiled.clone(),
         context: CallContext { label: label.into(), ..CallContext::default() },
         limits: Limits::of_describe(sandbox.limits()),
-        cancel: &CancellationToken::new(),
-    };
-    let said = visit.describe().await?;
-    check(said, compiled)
+        cancel,
+    }
 }
 
 /// Describes a component that cannot do it itself, from the types of its functions. Nothing is run.
@@ -48,11 +68,15 @@ pub fn describe_typed(
         Failure::invalid(format!("{label} cannot be a plugin. {why}"))
             .suggest("Export plain functions, or zipfs:plugin/tools@0.1.0 (the zipfs-sdk crate does).")
     })?;
-    let mut description = check(typed::describe(typed, label, manifest, imports, wasm)?, compiled)?;
+    Ok(without_sessions(check(typed::describe(typed, label, manifest, imports, wasm)?, compiled)?))
+}
+
+/// Its tools work where there is no session, too: what they touch was concluded.
+fn without_sessions(mut description: Description) -> Description {
     for tool in &mut description.tools {
         tool.access.session_optional = true;
     }
-    Ok(description)
+    description
 }
 
 fn check(said: said::PluginDescription, compiled: &Compiled) -> Result<Description, Failure> {

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
+use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component, Linker};
 use wasmtime::{CustomCodeMemory, Result};
 
@@ -16,8 +17,9 @@ use super::bindings::{archive, completions, parts, plugin, prompts, resources};
 use super::engine::Sandbox;
 use super::guest::Guest;
 use super::imports;
-use super::imports::sockets;
+use super::imports::stubs;
 use super::typed::Typed;
+use super::wasmcp::Wasmcp;
 use crate::failure::{Class, Failure};
 
 /// Machine code that was just made.
@@ -44,7 +46,9 @@ pub struct Compiled {
     pub completions: Option<completions::PluginCompletionsPre<Guest>>,
     pub parts: Option<parts::PluginPartsPre<Guest>>,
     pub archive: Option<archive::ArchiveDriverPre<Guest>>,
-    /// The functions of a component that has no `tools`; or why there are none that can be called.
+    /// The two functions of one that was made for wasmcp, and has no `tools` of ours.
+    pub wasmcp: Option<Arc<Wasmcp>>,
+    /// The functions of one that has neither; or why there are none that can be called.
     pub typed: Result<Arc<Typed>, String>,
 }
 
@@ -92,9 +96,16 @@ impl Sandbox {
         Component::from_binary(&self.engine, wasm).map(Code).map_err(unfit)
     }
 
-    /// What a component asks of its host, by the names of the interfaces.
+    /// What a component asks of its host, by the names of the interfaces. One of which it only knows types brings nothing along.
     pub fn imports(&self, code: &Code) -> Vec<String> {
-        code.0.component_type().imports(&self.engine).map(|(name, _)| name.to_owned()).collect()
+        let asks = |item: &ComponentItem| match item {
+            ComponentItem::ComponentInstance(interface) => interface
+                .exports(&self.engine)
+                .any(|(_, part)| !matches!(part.ty, ComponentItem::Type(_) | ComponentItem::Resource(_))),
+            _ => true,
+        };
+        let ty = code.0.component_type();
+        ty.imports(&self.engine).filter(|(_, item)| asks(&item.ty)).map(|(name, _)| name.to_owned()).collect()
     }
 
     /// Connects code with what the host offers. Fails if it asks for more.
@@ -105,12 +116,16 @@ impl Sandbox {
     fn link(&self, component: Component) -> Result<Compiled> {
         let instance = self.linker_for(&component)?.instantiate_pre(&component)?;
         let tools = plugin::PluginPre::new(instance.clone()).ok();
-        let typed = match &tools {
-            Some(_) => Err("It describes itself.".to_owned()),
-            None => Typed::of(&self.engine, &component, instance.clone()).map(Arc::new),
+        let wasmcp = || Wasmcp::of(&self.engine, &component, instance.clone());
+        let (wasmcp, typed) = match (&tools, tools.is_none().then(wasmcp).flatten()) {
+            (Some(_), _) => (None, Err("It describes itself.".to_owned())),
+            (None, Some(Ok(wasmcp))) => (Some(Arc::new(wasmcp)), Err("It lists its tools.".to_owned())),
+            (None, Some(Err(why))) => (None, Err(why)),
+            (None, None) => (None, Typed::of(&self.engine, &component, instance.clone()).map(Arc::new)),
         };
         Ok(Compiled {
             tools,
+            wasmcp,
             typed,
             resources: resources::PluginResourcesPre::new(instance.clone()).ok(),
             prompts: prompts::PluginPromptsPre::new(instance.clone()).ok(),
@@ -120,12 +135,12 @@ impl Sandbox {
         })
     }
 
-    /// What the component is linked with. Sockets are never given, but the runtimes of some languages import them whether they are
-    /// used or not; for a plugin that was admitted in spite of that, each function there ends the call.
+    /// What the component is linked with. Some things are never given, but imported whether they are used or not; for a plugin that
+    /// was admitted in spite of that, each function there ends the call.
     fn linker_for(&self, component: &Component) -> Result<Cow<'_, Linker<Guest>>> {
         let http = component.component_type().imports(&self.engine).any(|(name, _)| name.starts_with("wasi:http/"));
-        let sockets = sockets::are_imported(&self.engine, component);
-        if !sockets && !http {
+        let stubbed = stubs::are_imported(&self.engine, component);
+        if !stubbed && !http {
             return Ok(Cow::Borrowed(&self.linker));
         }
         let mut linker = self.linker.clone();
@@ -133,8 +148,8 @@ impl Sandbox {
             // Only here: who does not import it does not pay for it, and could not get at it by any mistake of ours.
             imports::http::add_to_linker(&mut linker)?;
         }
-        if sockets {
-            sockets::stub(&mut linker, &self.engine, component)?;
+        if stubbed {
+            stubs::link(&mut linker, &self.engine, component)?;
         }
         Ok(Cow::Owned(linker))
     }

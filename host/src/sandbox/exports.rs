@@ -15,6 +15,7 @@ use super::compiled::Compiled;
 use super::engine::Sandbox;
 use super::guest::{CallContext, Guest};
 use super::limits::Limits;
+use super::wasmcp::{Listed, Wasmcp};
 use crate::failure::Failure;
 
 /// One guest, about to be asked one thing.
@@ -46,7 +47,15 @@ impl Visit<'_> {
         .await
     }
 
+    /// What a component made for wasmcp lists.
+    pub async fn list_tools(self, wasmcp: Arc<Wasmcp>) -> Result<Vec<Listed>, Failure> {
+        self.ask(move |store, _| Box::pin(async move { wasmcp.list(store).await })).await
+    }
+
     pub async fn call_tool(self, name: String, arguments: String, resumed: Option<Resumption>) -> Result<Reply, Failure> {
+        if let Some(wasmcp) = self.compiled.wasmcp.clone() {
+            return self.ask(move |store, _| Box::pin(async move { wasmcp.call(store, &name, &arguments).await })).await;
+        }
         if let Ok(typed) = &self.compiled.typed {
             let typed = typed.clone();
             let prepared = typed.prepare(&name, &arguments)?;
@@ -66,10 +75,11 @@ impl Visit<'_> {
     pub async fn instantiate(self) -> Result<(), Failure> {
         self.ask(|store, compiled| {
             Box::pin(async move {
-                match (&compiled.tools, &compiled.typed) {
-                    (Some(plugin), _) => plugin.instantiate_async(store).await.map(|_| ())?,
-                    (None, Ok(typed)) => typed.instantiate(store).await?,
-                    (None, Err(why)) => return Err(wasmtime::format_err!("{why}")),
+                match (&compiled.tools, &compiled.wasmcp, &compiled.typed) {
+                    (Some(plugin), ..) => plugin.instantiate_async(store).await.map(|_| ())?,
+                    (None, Some(wasmcp), _) => wasmcp.instantiate(store).await?,
+                    (None, None, Ok(typed)) => typed.instantiate(store).await?,
+                    (None, None, Err(why)) => return Err(wasmtime::format_err!("{why}")),
                 }
                 Ok(Ok(()))
             })

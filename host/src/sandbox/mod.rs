@@ -25,6 +25,7 @@ pub mod run;
 pub mod timings;
 pub mod typed;
 pub mod uses;
+pub mod wasmcp;
 pub mod witness;
 
 pub use capability::Capability;

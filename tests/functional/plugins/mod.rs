@@ -5,6 +5,7 @@ mod come_and_go;
 mod hot;
 mod incoming;
 mod many;
+mod mistaken;
 mod pack;
 mod registry;
 mod signatures;

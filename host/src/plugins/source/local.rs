@@ -54,4 +54,5 @@ fn read_text(path: &Path) -> Result<String, Failure> {
 
 pub(super) fn not_readable(path: &Path, error: &std::io::Error) -> Failure {
     Failure::new(Class::NotFound, "PLUGIN_NOT_FOUND", format!("{} cannot be read: {error}.", path.display()))
+        .suggest("Name a .wasm file, or a directory with plugin.toml and one .wasm file.")
 }

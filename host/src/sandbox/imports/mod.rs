@@ -12,7 +12,7 @@ pub mod parallel;
 pub mod progress;
 pub mod secrets;
 pub mod sessions;
-pub mod sockets;
+pub mod stubs;
 
 use wasmtime::Result;
 use wasmtime::component::{HasData, HasSelf, Linker, ResourceTable};

@@ -1,12 +1,15 @@
-//! What stands where sockets would be, for plugins whose language brings the import along: every function ends the call.
+//! What stands where something would be that no plugin is given, and that is imported all the same: every function ends the call.
+//!
+//! Sockets, which the runtimes of some languages bring along; and the ways by which components made for wasmcp talk in between.
 
 use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{Component, Linker, ResourceType};
 use wasmtime::{Engine, Result, bail};
 
 use crate::sandbox::guest::Guest;
+use crate::sandbox::wasmcp;
 
-const PREFIX: &str = "wasi:sockets/";
+const SOCKETS: &str = "wasi:sockets/";
 
 /// Nobody ever has one of these: whatever would make one ends the call. Others that the interfaces name are those of `wasi:io`.
 const RESOURCES: [(&str, &str); 6] = [
@@ -18,18 +21,25 @@ const RESOURCES: [(&str, &str); 6] = [
     ("ip-name-lookup", "resolve-address-stream"),
 ];
 
-/// Whether a component imports sockets.
-pub fn are_imported(engine: &Engine, component: &Component) -> bool {
-    component.component_type().imports(engine).any(|(name, _)| name.starts_with(PREFIX))
+fn is_one(name: &str) -> bool {
+    name.starts_with(SOCKETS) || wasmcp::is_talk(name)
 }
 
-/// Puts something in the place of every function of sockets that the component imports.
-pub fn stub(linker: &mut Linker<Guest>, engine: &Engine, component: &Component) -> Result<()> {
+/// Whether a component imports any of it.
+pub fn are_imported(engine: &Engine, component: &Component) -> bool {
+    component.component_type().imports(engine).any(|(name, _)| is_one(name))
+}
+
+/// Puts something in the place of every function of these that the component imports.
+pub fn link(linker: &mut Linker<Guest>, engine: &Engine, component: &Component) -> Result<()> {
     for (name, item) in component.component_type().imports(engine) {
-        let (Some(rest), ComponentItem::ComponentInstance(interface)) = (name.strip_prefix(PREFIX), item.ty) else { continue };
-        let short = rest.split('@').next().unwrap_or(rest);
+        let ComponentItem::ComponentInstance(interface) = item.ty else { continue };
+        if !is_one(name) {
+            continue;
+        }
         let mut instance = linker.instance(name)?;
-        for (_, resource) in RESOURCES.iter().filter(|(interface, _)| *interface == short) {
+        let short = name.strip_prefix(SOCKETS).and_then(|rest| rest.split('@').next());
+        for (_, resource) in RESOURCES.iter().filter(|(interface, _)| Some(*interface) == short) {
             instance.resource(resource, ResourceType::host::<()>(), |_, _| Ok(()))?;
         }
         for (function, item) in interface.exports(engine) {
