@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 
 use serde_json::{Value, json};
 
-use crate::support::{Plugin, Server, Web, reply};
+use crate::support::{Audited, Plugin, Server, Web, reply};
 
 const SECRET: &str = "s3cr3t-T0ken-of-ada";
 
@@ -87,6 +87,39 @@ fn a_secret_goes_to_its_host_only() {
     assert_eq!(followed["body"], "other");
     assert_eq!(redirecting.seen()[0].header("x-key"), [SECRET]);
     assert!(other.seen()[0].header("x-key").is_empty(), "{:?}", other.seen());
+}
+
+/// Whoever is on the way of a request that is not encrypted reads it.
+#[test]
+fn a_secret_is_not_sent_in_the_open_unless_its_grant_says_http() {
+    let friend = Web::saying("hello");
+    let tables = "[[http]]\nhost = \"*\"\nmethods = [\"GET\"]\n[[secret]]\nname = \"key\"\nheader = \"x-key\"\nhost = \"*\"\n";
+    // Not this machine as far as its name says, though it is.
+    let host = format!("127.1:{}", friend.port());
+    let server = Server::having(&Plugin::of("web-secret", tables), &[&format!("http=http://{host},GET,private")], json!({}));
+    let call = || server.call("web_secret", json!({"url": format!("http://{host}/")}));
+    call().value();
+    assert_eq!(friend.seen().len(), 1);
+    for word in [format!("secret=key@{host}"), format!("secret=key@https://{host}")] {
+        server.grant_secret("web-secret", &word, SECRET);
+        let message = call().fails("SECRET_NOT_ENCRYPTED");
+        assert!(message.contains("Use https") && message.contains(&format!("secret=key@http://{host}")), "{message}");
+        assert!(!message.contains(SECRET), "{message}");
+    }
+    // Nothing of it came there, not even without the secret. A tool that does not use it is not held up.
+    assert_eq!(friend.seen().len(), 1);
+    server.call("web_secret_undeclared", json!({"url": format!("http://{host}/")})).value();
+    server.grant_secret("web-secret", &format!("secret=key@http://{host}"), SECRET);
+    call().value();
+    assert_eq!(friend.seen()[2].header("x-key"), [SECRET]);
+    // Whoever looks at the grants sees it.
+    assert!(server.cli().ok(&["plugin", "info", "web-secret"]).contains(&format!("secret=key@http://{host}")));
+    server.revoke("web-secret", &["secret=key"]);
+    call().value();
+    assert!(friend.seen()[3].header("x-key").is_empty());
+    let refused = Audited::of(server.data()).lines();
+    let refused = refused.iter().flat_map(|line| line["effects"].as_array().cloned().unwrap_or_default());
+    assert_eq!(refused.filter(|effect| effect["refused"] == "SECRET_NOT_ENCRYPTED").count(), 2);
 }
 
 #[test]

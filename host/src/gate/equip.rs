@@ -16,7 +16,7 @@ use crate::plugins::places;
 use crate::plugins::secrets::Secret;
 use crate::sandbox::Capability;
 use crate::sandbox::egress::grpc::{Address, Service};
-use crate::sandbox::egress::{Egress, HeaderSecret, Rules};
+use crate::sandbox::egress::{Egress, HeaderSecret, Rules, Scheme};
 use crate::sandbox::guest::{Directory, Equipment};
 use crate::sandbox::imports::endpoints::Endpoints;
 use crate::sandbox::imports::secrets::NamedSecret;
@@ -51,10 +51,12 @@ impl Gate {
                     equipment.directories.push(Directory { dir, guest_path: ask.guest.clone(), allowance });
                 }
                 Given::Environment { name, value } => {
+                    // It has it with its first breath: to be given it is to use it.
+                    uses.note(Capability::Environment, name.clone());
                     equipment.given.push(("environment", name.clone()));
                     equipment.environment.push((name.clone(), value.clone()));
                 }
-                Given::Secret { name, host, port } => {
+                Given::Secret { name, host, port, scheme } => {
                     let Some(ask) = manifest.secret.iter().find(|ask| ask.name == *name) else { continue };
                     let secret = self.secrets.get(&manifest.name, name)?;
                     equipment.given.push(("secret", name.clone()));
@@ -63,8 +65,10 @@ impl Gate {
                             let host = host.clone().or_else(|| ask.host.clone());
                             let host = host.ok_or_else(|| unfit(ask, "it has no host"))?;
                             headers.push(HeaderSecret {
+                                name: name.clone(),
                                 host,
                                 port: *port,
+                                in_the_open: *scheme == Some(Scheme::Http),
                                 header: name_of(ask, header)?,
                                 value: value_of(ask, &secret)?,
                             });

@@ -60,6 +60,9 @@ pub enum Given {
         host: Option<HostPattern>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         port: Option<u16>,
+        /// `http` lets it go out unencrypted. Without that, only to this machine.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        scheme: Option<Scheme>,
     },
     Endpoint {
         name: String,
@@ -142,6 +145,11 @@ impl Given {
             Given::Http { host, port, .. } => format!("http={host}:{port}"),
             Given::Directory { name, path, .. } => format!("directory={name}:{}", path.display()),
             Given::Environment { name, value } => format!("env={name}={value}"),
+            // That it may go out unencrypted is seen wherever grants are.
+            Given::Secret { name, host: Some(host), port, scheme: Some(Scheme::Http) } => {
+                let port = port.map(|port| format!(":{port}")).unwrap_or_default();
+                format!("secret={name}@http://{host}{port}")
+            }
             Given::Secret { name, .. } => format!("secret={name}"),
             Given::Endpoint { name, address, .. } => format!("endpoint={name}:{address}"),
             Given::Root { path: Some(path), .. } => format!("root={}", path.display()),

@@ -19,7 +19,7 @@ use crate::plugins::secrets::{MOST_BYTES, Secret, Secrets};
 pub struct Args {
     /// Name of the plugin.
     pub name: String,
-    /// What it is granted: http=HOST[:PORT][,METHOD…][,private], directory=NAME:/PATH[,read], env=NAME=VALUE, secret=NAME[@HOST],
+    /// What it is granted: http=HOST[:PORT][,METHOD…][,private], directory=NAME:/PATH[,read], env=NAME=VALUE, secret=NAME[@[http://]HOST],
     /// endpoint=NAME:ADDRESS[,ca=/PATH], root[=/PATH], limits, files, sessions. A secret is read from standard input.
     #[arg(required = true, value_name = "WHAT")]
     pub what: Vec<String>,

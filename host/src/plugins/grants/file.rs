@@ -220,7 +220,7 @@ mod tests {
             },
             Given::Directory { name: "docs".into(), path: "/srv/docs".into(), access: DirectoryAccess::Read },
             Given::Environment { name: "TZ".into(), value: "UTC".into() },
-            Given::Secret { name: "key".into(), host: None, port: None },
+            Given::Secret { name: "key".into(), host: None, port: None, scheme: None },
             Given::Endpoint { name: "db".into(), address: "/run/db.sock".into(), ca: None },
             Given::Limits { memory_bytes: Some(1 << 28), cpu_ms: None, deadline_ms: None },
             Given::Root { path: Some("/srv".into()), access: DirectoryAccess::Write },

@@ -11,7 +11,7 @@ use crate::sandbox::Capability;
 use crate::sandbox::egress::{HostPattern, Scheme, is_method, normal_host, split_port};
 
 /// What is typed, for messages.
-const FORMS: &str = "Forms: http=HOST[:PORT][,METHOD…][,private], directory=NAME:/PATH[,read], env=NAME=VALUE, secret=NAME[@HOST[:PORT]], \
+const FORMS: &str = "Forms: http=HOST[:PORT][,METHOD…][,private], directory=NAME:/PATH[,read], env=NAME=VALUE, secret=NAME[@[http://]HOST[:PORT]], \
                      endpoint=NAME:ADDRESS[,ca=/PATH], root[=/PATH[,read]], limits, files, sessions.";
 
 /// Reads one word. A kind alone (`http`) grants all of that kind that need no more words.
@@ -29,9 +29,11 @@ pub fn parse(word: &str, manifest: &Manifest) -> Result<Vec<Given>, Failure> {
         ("http", Some(rest)) => vec![http(rest, manifest).map_err(wrong)?],
         ("directory", Some(rest)) => vec![directory(rest, manifest).map_err(wrong)?],
         ("env" | "environment", Some(rest)) => vec![environment(rest).map_err(wrong)?],
-        ("secret", None) => {
-            manifest.secret.iter().map(|ask| Given::Secret { name: ask.name.clone(), host: None, port: None }).collect()
-        }
+        ("secret", None) => manifest
+            .secret
+            .iter()
+            .map(|ask| Given::Secret { name: ask.name.clone(), host: None, port: None, scheme: None })
+            .collect(),
         ("secret", Some(rest)) => vec![secret(rest).map_err(wrong)?],
         ("endpoint", Some(rest)) => vec![endpoint(rest, manifest).map_err(wrong)?],
         ("root", Some(rest)) => vec![root(rest, manifest).map_err(wrong)?],
@@ -61,12 +63,8 @@ fn not_asked(word: &str, manifest: &Manifest) -> Failure {
 /// `[scheme://]host[:port][,METHOD…][,private]`
 fn http(rest: &str, manifest: &Manifest) -> Result<Given, String> {
     let mut parts = rest.split(',');
-    let (scheme, authority) = match parts.next().unwrap_or_default() {
-        place if place.starts_with("http://") => (Some(Scheme::Http), &place[7..]),
-        place if place.starts_with("https://") => (Some(Scheme::Https), &place[8..]),
-        place => (None, place),
-    };
-    let (host, port) = split_port(authority.strip_suffix('/').unwrap_or(authority))?;
+    let (scheme, authority) = scheme_of(parts.next().unwrap_or_default());
+    let (host, port) = split_port(authority)?;
     let host = HostPattern::try_from(host.to_owned())?;
     if host == HostPattern::Any {
         return Err("every host cannot be granted; name one".into());
@@ -148,14 +146,25 @@ fn environment(rest: &str) -> Result<Given, String> {
     }
 }
 
-/// `name[@host[:port]]`
+/// `name[@[scheme://]host[:port]]`
 fn secret(rest: &str) -> Result<Given, String> {
     let Some((name, place)) = rest.split_once('@') else {
-        return Ok(Given::Secret { name: rest.to_owned(), host: None, port: None });
+        return Ok(Given::Secret { name: rest.to_owned(), host: None, port: None, scheme: None });
     };
-    let (host, port) = split_port(place)?;
+    let (scheme, authority) = scheme_of(place);
+    let (host, port) = split_port(authority)?;
     let host = Some(HostPattern::Exact(normal_host(host)?));
-    Ok(Given::Secret { name: name.to_owned(), host, port })
+    Ok(Given::Secret { name: name.to_owned(), host, port, scheme })
+}
+
+/// The scheme, if one is said, and what follows.
+fn scheme_of(place: &str) -> (Option<Scheme>, &str) {
+    let (scheme, authority) = match (place.strip_prefix("http://"), place.strip_prefix("https://")) {
+        (Some(rest), _) => (Some(Scheme::Http), rest),
+        (_, Some(rest)) => (Some(Scheme::Https), rest),
+        _ => (None, place),
+    };
+    (scheme, authority.strip_suffix('/').unwrap_or(authority))
 }
 
 /// A secret whose host the manifest leaves open must not go to whatever host is granted next.
@@ -230,6 +239,11 @@ mod tests {
         assert_eq!(label("env=TZ=a=b"), "env=TZ=a=b");
         assert_eq!(label("secret=key"), "secret=key");
         assert_eq!(label("secret=open@127.0.0.1:9"), "secret=open");
+        assert_eq!(label("secret=open@http://printer.example:9"), "secret=open@http://printer.example:9");
+        let [Given::Secret { scheme, port, .. }] = &parse("secret=key@http://api.example.com:80", &manifest).unwrap()[..] else {
+            panic!()
+        };
+        assert_eq!((*scheme, *port), (Some(Scheme::Http), Some(80)));
         assert_eq!(label("endpoint=db:/run/x.sock"), "endpoint=db:/run/x.sock");
         assert_eq!(label("endpoint=raid:https://localhost:6066"), "endpoint=raid:https://localhost:6066");
         assert_eq!(label("limits"), "limits");
@@ -258,6 +272,8 @@ mod tests {
             "secret=other",
             "secret=open",
             "secret=key@evil.example",
+            "secret=key@http://evil.example",
+            "secret=key@ftp://api.example.com",
             "endpoint=db:relative",
             "endpoint=db:http://a:1",
             "endpoint=raid:https://localhost",

@@ -1,5 +1,7 @@
 //! A guest's request, read in one way only and written anew: what cannot be read without doubt does not go out.
 
+use std::net::IpAddr;
+
 use http::header::{HOST, HeaderName, HeaderValue};
 use http::{Request, Uri};
 
@@ -9,11 +11,31 @@ use super::rules::{Wanted, is_method};
 /// A header that the host puts into the requests to a host, so that the guest never holds what is in it.
 #[derive(Clone)]
 pub struct HeaderSecret {
+    pub name: String,
     pub host: HostPattern,
     pub port: Option<u16>,
+    /// Whether the grant says that it may go out unencrypted.
+    pub in_the_open: bool,
     pub header: HeaderName,
     /// Marked as sensitive.
     pub value: HeaderValue,
+}
+
+impl HeaderSecret {
+    /// Whether it goes with this request.
+    pub fn goes_with(&self, wanted: &Wanted) -> bool {
+        self.host.matches(&wanted.host) && self.port.is_none_or(|port| port == wanted.port)
+    }
+
+    /// Whether everybody on the way could read it: the request is not encrypted, leaves this machine, and nobody agreed to that.
+    pub fn would_be_read(&self, wanted: &Wanted) -> bool {
+        self.goes_with(wanted) && wanted.scheme == Scheme::Http && !self.in_the_open && !is_this_machine(&wanted.host)
+    }
+}
+
+/// Whether a host is this machine by its name alone, whatever a resolver says.
+fn is_this_machine(host: &str) -> bool {
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.to_canonical().is_loopback())
 }
 
 /// The longest target that is sent. Servers take 8 KiB as a rule.
@@ -64,7 +86,7 @@ pub fn write<B>(request: &mut Request<B>, wanted: &Wanted, secrets: &[HeaderSecr
     let named = HeaderValue::try_from(named).map_err(|_| "its host cannot be sent".to_owned())?;
     request.headers_mut().insert(HOST, named);
     for secret in secrets {
-        if secret.host.matches(&wanted.host) && secret.port.is_none_or(|port| port == wanted.port) {
+        if secret.goes_with(wanted) {
             request.headers_mut().insert(secret.header.clone(), secret.value.clone());
         }
     }
@@ -113,8 +135,10 @@ mod tests {
         request.headers_mut().append("x-key", "also mine".parse().unwrap());
         let wanted = read(&request).unwrap();
         let secret = |host: &str| HeaderSecret {
+            name: "key".into(),
             host: host.to_owned().try_into().unwrap(),
             port: None,
+            in_the_open: false,
             header: HeaderName::from_static("x-key"),
             value: HeaderValue::from_static("the host's"),
         };
@@ -124,5 +148,32 @@ mod tests {
         assert_eq!(request.uri().to_string(), "/a");
         assert_eq!(request.headers().get_all(HOST).iter().collect::<Vec<_>>(), ["api.example.com:8443"]);
         assert_eq!(request.headers().get_all("x-key").iter().collect::<Vec<_>>(), ["the host's"]);
+    }
+
+    #[test]
+    fn a_secret_is_not_read_on_the_way() {
+        let wanted = |url: &str| read(&request(url)).unwrap();
+        let mut secret = HeaderSecret {
+            name: "key".into(),
+            host: "*.example.com".to_owned().try_into().unwrap(),
+            port: None,
+            in_the_open: false,
+            header: HeaderName::from_static("x-key"),
+            value: HeaderValue::from_static("the host's"),
+        };
+        assert!(secret.would_be_read(&wanted("http://api.example.com/")));
+        assert!(!secret.would_be_read(&wanted("https://api.example.com/")));
+        assert!(!secret.would_be_read(&wanted("http://example.org/")), "it does not go there at all");
+        secret.in_the_open = true;
+        assert!(!secret.would_be_read(&wanted("http://api.example.com/")));
+        for (host, is_safe) in
+            [("127.0.0.1", true), ("127.8.8.8", true), ("[::1]", true), ("[::ffff:127.0.0.1]", true), ("localhost", true)]
+                .into_iter()
+                .chain([("127.1", false), ("10.0.0.1", false), ("localhost.evil.example", false), ("[::]", false)])
+        {
+            let wanted = wanted(&format!("http://{host}/"));
+            let own = HeaderSecret { host: HostPattern::Exact(wanted.host.clone()), in_the_open: false, ..secret.clone() };
+            assert_eq!(own.would_be_read(&wanted), !is_safe, "{host}");
+        }
     }
 }

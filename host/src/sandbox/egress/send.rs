@@ -17,7 +17,7 @@ use super::connect::NoConnection;
 use super::request;
 use super::rules::Objection;
 use super::tls::TlsError;
-use super::{Egress, HostPattern, Scheme, Wanted};
+use super::{Egress, HeaderSecret, HostPattern, Scheme, Wanted};
 use crate::failure::{Class, Failure};
 use crate::sandbox::Capability;
 
@@ -45,6 +45,11 @@ impl Egress {
             Error::HttpRequestDenied
         })?;
         let private = rule.private || rule.host.address().is_some();
+        // Without it the request would be another than the one that was meant, so it does not go out at all.
+        if let Some(secret) = self.secrets.iter().find(|secret| secret.would_be_read(&wanted)) {
+            self.refused(&place, self.in_the_open(&wanted, secret));
+            return Err(Error::HttpRequestDenied);
+        }
         request::write(&mut request, &wanted, &self.secrets).map_err(|_| Error::HttpRequestUriInvalid)?;
 
         let limits = &self.network.limits;
@@ -62,6 +67,9 @@ impl Egress {
         let stream = self.network.connect(&wanted.host, wanted.port, private, patience).await;
         let stream = stream.map_err(|error| self.not_connected(&wanted, error))?;
         self.uses.note(Capability::Http, place.clone());
+        for secret in self.secrets.iter().filter(|secret| secret.goes_with(&wanted)) {
+            self.uses.note(Capability::Secret, secret.name.clone());
+        }
 
         let bounds = |most, setting, too_large, pause| Bounds {
             most,
@@ -121,6 +129,14 @@ impl Egress {
                     .suggest(format!("Who runs this host can allow it: zipfs plugin grant {} {flag}", self.plugin))
             }
         }
+    }
+
+    fn in_the_open(&self, wanted: &Wanted, secret: &HeaderSecret) -> Failure {
+        let (place, name, plugin) = (wanted.place(), &secret.name, &self.plugin);
+        let host = HostPattern::Exact(wanted.host.clone());
+        let message = format!("{place} was not sent: the secret {name} goes with it, and everybody on the way could read it.");
+        Failure::new(Class::Forbidden, "SECRET_NOT_ENCRYPTED", message)
+            .suggest(format!("Use https. If it has to be: zipfs plugin grant {plugin} secret={name}@http://{host}:{}", wanted.port))
     }
 
     fn not_connected(&self, wanted: &Wanted, error: NoConnection) -> Error {
