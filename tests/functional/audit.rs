@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use crate::support::{Archive, Audited, Server, Serving, Zipfs};
+use crate::support::{Archive, Audited, Face, Plugin, Server, Serving, Web, Zipfs};
 
 fn sha256(text: &str) -> String {
     Sha256::digest(text.as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect()
@@ -230,6 +230,105 @@ fn administrative_acts_are_written_down() {
     let printed = token.split_whitespace().filter(|word| word.len() > 20);
     assert!(!kept.contains("hunter2") && printed.into_iter().all(|word| !kept.contains(word)), "{kept}");
     zipfs.ok(&["audit", "verify"]);
+}
+
+/// What was done to plugins, and what they did with what they were given.
+#[test]
+fn grants_updates_and_what_comes_in_are_written_down() {
+    let server = Server::start();
+    let (data, face) = (server.data(), Face::new(1));
+    let file = face.write(&data.join("face.wasm"));
+    server.cli().ok(&["plugin", "add", "--yes", file.to_str().unwrap()]);
+    Face::new(1).version(2).write(&file);
+    server.cli().ok(&["plugin", "update", "faces-00001"]);
+    Face::new(1).version(3).saying('B').write(&file);
+    server.cli().fails(&["plugin", "update", "faces-00001"], 5);
+    server.cli().ok(&["plugin", "update", "faces-00001", "--approve"]);
+    // One that a running server takes up, and one that it does not.
+    let incoming = data.join("plugins/incoming");
+    std::fs::create_dir_all(&incoming).unwrap();
+    Face::new(2).write(&incoming.join("second.wasm"));
+    std::fs::write(incoming.join("nonsense.wasm"), "hello").unwrap();
+    let came_in = || {
+        let lines = Audited::of(data).lines();
+        lines.into_iter().filter(|line| line["tool_name"] == "plugin-incoming").collect::<Vec<_>>()
+    };
+    let until = Instant::now() + Duration::from_secs(20);
+    while came_in().len() < 2 {
+        assert!(Instant::now() < until, "{:?}", came_in());
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    server.cli().ok(&["plugin", "remove", "faces-00001"]);
+    let acts: Vec<Value> = Audited::of(data).lines().into_iter().filter(|line| line["kind"] == "admin").collect();
+    let told = |what: &str| {
+        let outcomes = acts.iter().filter(|act| act["tool_name"] == what).map(|act| act["outcome"].as_str().unwrap().to_owned());
+        outcomes.collect::<Vec<_>>()
+    };
+    assert_eq!(told("plugin-add"), ["ok"]);
+    assert_eq!(told("plugin-update"), ["ok", "UPDATE_HELD", "ok"]);
+    assert_eq!(told("plugin-remove"), ["ok"]);
+    let updates: Vec<&Value> = acts.iter().filter(|act| act["tool_name"] == "plugin-update").map(|act| &act["details"]).collect();
+    assert_eq!((&updates[0]["plugin"], &updates[0]["approved"]), (&json!("faces-00001"), &json!(false)));
+    assert_eq!(updates[2]["approved"], json!(true));
+    let mut incoming: Vec<(Value, Value)> =
+        came_in().iter().map(|line| (line["details"]["entry"].clone(), line["outcome"].clone())).collect();
+    incoming.sort_by_key(|(entry, _)| entry.to_string());
+    assert_eq!(incoming, [(json!("nonsense.wasm"), json!("PLUGIN_INVALID")), (json!("second.wasm"), json!("ok"))]);
+    let taken = came_in().into_iter().find(|line| line["outcome"] == "ok").unwrap();
+    assert_eq!(taken["details"]["plugin"], "faces-00002");
+    assert_eq!(taken["details"]["digest"].as_str().unwrap().len(), 64);
+    server.cli().ok(&["audit", "verify"]);
+}
+
+#[test]
+fn what_a_call_did_with_its_grants_is_in_its_line() {
+    let place = tempfile::tempdir().unwrap();
+    std::fs::create_dir(place.path().join("docs")).unwrap();
+    std::fs::write(place.path().join("docs/a.txt"), "a").unwrap();
+    let friend = Web::saying("hello");
+    let server = Server::start();
+    let effects = || {
+        let calls = Audited::of(server.data()).lines().into_iter().filter(|line| line["kind"] == "call");
+        calls.last().unwrap()["effects"].clone()
+    };
+    let archive = Archive::of(&[("a.txt", "hi")]);
+    let _session = server.open(&archive);
+    // A directory: what was done with it, and not what was in it.
+    let tables = "[workspace]\naccess = \"write\"\n[[directory]]\nname = \"docs\"\nguest = \"/docs\"\naccess = \"write\"\n";
+    Plugin::of("places", tables).add(server.data(), &[&format!("directory=docs:{}", place.path().join("docs").display())]);
+    server.call("places_read", json!({"path": "/docs/a.txt"})).value();
+    assert_eq!(effects(), json!([{"capability": "directory", "what": "read /docs", "refused": null}]));
+    server.call("places_write", json!({"path": "/docs/b.txt", "text": "b"})).value();
+    assert_eq!(effects(), json!([{"capability": "directory", "what": "write /docs", "refused": null}]));
+    // A tool that counts as read-only writes nothing, so nothing is said of writing.
+    server.call("places_write_read_only", json!({"path": "/docs/c.txt", "text": "c"})).failure();
+    assert_eq!(effects(), Value::Null);
+    // A host that was asked, with a secret; and one that was not.
+    let tables =
+        "[[http]]\nhost = \"*\"\nmethods = [\"GET\"]\n[[secret]]\nname = \"key\"\nheader = \"x-key\"\nhost = \"127.0.0.1\"\n";
+    Plugin::of("web-secret", tables).add(server.data(), &[&format!("http=http://{}", friend.address)]);
+    server.grant_secret("web-secret", "secret=key", "s3cr3t-T0ken");
+    server.call("web_secret", json!({"url": friend.url("/path?token=1")})).value();
+    let asked = json!({"capability": "http", "what": format!("GET http://{}", friend.address), "refused": null});
+    assert_eq!(effects(), json!([asked, {"capability": "secret", "what": "key", "refused": null}]));
+    server.call("web_secret", json!({"url": "http://127.0.0.1:1/"})).failure();
+    assert_eq!(effects()[0]["refused"], "HTTP_REFUSED");
+    // A variable is used by being there.
+    Plugin::of("variables", "[[environment]]\nname = \"CITY\"\n").add(server.data(), &["env=CITY=Prague"]);
+    server.call("variables", json!({"name": "CITY"})).value();
+    assert_eq!(effects(), json!([{"capability": "environment", "what": "CITY", "refused": null}]));
+    server.call("variables_undeclared", json!({"name": "CITY"})).value();
+    assert_eq!(effects(), Value::Null);
+    server.grant("variables", "env=CITY=Brno");
+    server.revoke("variables", &["env=CITY"]);
+    let lines = Audited::of(server.data()).lines();
+    let acts: Vec<&str> =
+        lines.iter().filter(|line| line["kind"] == "admin").filter_map(|line| line["tool_name"].as_str()).collect();
+    assert_eq!(acts[acts.len() - 2..], ["plugin-grant", "plugin-revoke"]);
+    let kept = String::from_utf8_lossy(&Audited::of(server.data()).bytes()).into_owned();
+    for private in ["s3cr3t", "Prague", "Brno", "token=1"] {
+        assert!(!kept.contains(private), "{private} is in the log");
+    }
 }
 
 #[test]

@@ -48,13 +48,22 @@ impl Act {
 
     /// Fails if the end could not be written down: what nobody can see is not done.
     pub fn begin(self, config: &Config) -> Result<Acting, Failure> {
-        let log = Log::new(config.audit_directory(), config.settings.audit.clone());
+        self.begin_in(&Log::new(config.audit_directory(), config.settings.audit.clone()))
+    }
+
+    /// The same in a log that is open.
+    pub fn begin_in(self, log: &Arc<Log>) -> Result<Acting, Failure> {
         let _owed = log.admit()?;
-        Ok(Acting { line: self.0, log, ended: false, _owed })
+        Ok(Acting { line: self.0, log: log.clone(), ended: false, _owed })
     }
 }
 
 impl Acting {
+    /// What turned out only while it was done. Never a secret.
+    pub fn learn(&mut self, name: &str, value: impl Into<Value>) {
+        self.line.details.insert(name.to_owned(), value.into());
+    }
+
     /// Writes it down, with what became of it.
     pub fn end<T>(mut self, result: Result<T, Failure>) -> Result<T, Failure> {
         self.ended = true;

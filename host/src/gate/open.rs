@@ -180,7 +180,9 @@ impl Gate {
 
     /// Takes up plugins that were put into `plugins/incoming`. For servers, now and then.
     pub async fn take_up_incoming(&self) {
-        if self.config.settings.plugins.take_up_incoming && Incoming::new(&self.config.data).take_up(&self.desk()).await {
+        if self.config.settings.plugins.take_up_incoming
+            && Incoming::new(&self.config.data).take_up(&self.desk(), &self.audit).await
+        {
             self.refresh().await;
         }
     }

@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use rustix::fs::{FlockOperation, flock};
@@ -16,6 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::admission::{Desk, examine};
 use super::difference::between;
 use super::source::{Source, Wanted};
+use crate::audit::{Act, Acting, Log};
 use crate::config::{DataDir, WRITABLE_BY_OTHERS, check_private};
 use crate::failure::{Class, Failure};
 
@@ -78,7 +80,7 @@ impl Incoming {
 
     /// Takes up what can be. Returns whether anything was: then there is something new to read. Where nothing was ever put, this
     /// costs one look at a directory that is not there.
-    pub async fn take_up(&self, desk: &Desk<'_>) -> bool {
+    pub async fn take_up(&self, desk: &Desk<'_>, audit: &Arc<Log>) -> bool {
         let entries = self.entries();
         let notes = self.read_notes();
         let is_new =
@@ -100,7 +102,7 @@ impl Incoming {
                 continue;
             }
             let path = self.root.join(&name);
-            match take(&path, desk).await {
+            match take_recorded(&path, &name, desk, audit).await {
                 Ok(()) => {
                     tracing::info!(entry = name, "took up a plugin");
                     took_any = true;
@@ -173,8 +175,16 @@ impl Incoming {
     }
 }
 
+/// The same, written down like what a person does: nobody was there who typed a command.
+async fn take_recorded(path: &Path, entry: &str, desk: &Desk<'_>, audit: &Arc<Log>) -> Result<(), Failure> {
+    let entry: String = entry.chars().take(255).collect();
+    let mut acting = Act::new("local", "incoming", "plugin-incoming").about("entry", entry).begin_in(audit)?;
+    let taken = take(path, desk, &mut acting).await;
+    acting.end(taken)
+}
+
 /// Adds a plugin, or updates one that is there, if nobody has to agree to anything.
-async fn take(path: &Path, desk: &Desk<'_>) -> Result<(), Failure> {
+async fn take(path: &Path, desk: &Desk<'_>, acting: &mut Acting) -> Result<(), Failure> {
     // What a link leads to can be exchanged, and may be anywhere.
     if path.symlink_metadata().is_ok_and(|found| found.is_symlink()) {
         return Err(Failure::new(Class::Forbidden, "PLUGIN_REFUSED", "It is a link.").suggest("Put the plugin itself there."));
@@ -182,6 +192,9 @@ async fn take(path: &Path, desk: &Desk<'_>) -> Result<(), Failure> {
     let wanted = Wanted { settings: desk.settings, digest: None, allow_http: false, watch: &|_, _| {} };
     let fetched = Source::Path(path.to_owned()).fetch_ambient(&wanted).await?;
     let candidate = examine(fetched, desk.sandbox, desk.cache).await?;
+    acting.learn("plugin", candidate.description.name.as_str());
+    acting.learn("version", candidate.description.version.as_str());
+    acting.learn("digest", candidate.digest.as_str());
     match desk.store.find(&candidate.description.name) {
         Ok(before) => {
             if before.digest == candidate.digest {

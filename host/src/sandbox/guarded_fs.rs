@@ -17,6 +17,7 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{
 };
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
 
+use super::Capability;
 use super::guest::Guest;
 use super::metered::{Metered, charge};
 use super::plain_reads;
@@ -80,6 +81,17 @@ impl Guarded<'_> {
 
     fn note(&self, writes: bool) {
         self.0.note(|| if writes { Reach::Write } else { Reach::Read });
+    }
+
+    /// Puts into the record that something in a granted directory is used; the workspace has its own part of the record.
+    fn uses(&self, place: Option<usize>, writes: bool) {
+        let Some(directory) = place.and_then(|index| self.0.call.equipment.directories.get(index)) else { return };
+        match (writes, &directory.allowance) {
+            (false, _) => self.0.call.uses.note(Capability::Directory, format!("read {}", directory.guest_path)),
+            (true, Some(_)) => self.0.call.uses.note(Capability::Directory, format!("write {}", directory.guest_path)),
+            // It is about to be refused.
+            (true, None) => {}
+        }
     }
 
     fn open_file(&self, fd: &File) -> FsResult<Arc<std::fs::File>> {
@@ -193,8 +205,10 @@ impl HostDescriptor for Guarded<'_> {
         flags: DescriptorFlags,
     ) -> FsResult<File> {
         let changes = OpenFlags::CREATE | OpenFlags::TRUNCATE;
-        self.note(open_flags.intersects(changes) || flags.contains(DescriptorFlags::WRITE));
+        let writes = open_flags.intersects(changes) || flags.contains(DescriptorFlags::WRITE);
+        self.note(writes);
         if let Some(opened) = self.open_plain(&fd, &path, open_flags, flags)? {
+            self.uses(self.place(&fd), writes);
             return Ok(opened);
         }
         let mut created = Usage::default();
@@ -218,6 +232,7 @@ impl HostDescriptor for Guarded<'_> {
         self.charge(place, created)?;
         match self.wasi().open_at(fd, path_flags, path, open_flags, flags).await {
             Ok(file) => {
+                self.uses(place, writes);
                 if open_flags.contains(OpenFlags::TRUNCATE) {
                     self.refund(place, Usage { bytes: cut, files: 0 });
                 }
@@ -266,6 +281,7 @@ impl HostDescriptor for Guarded<'_> {
     async fn create_directory_at(&mut self, fd: File, path: String) -> FsResult<()> {
         self.note(true);
         let (one, place) = (Usage { bytes: 0, files: 1 }, self.place(&fd));
+        self.uses(place, true);
         self.charge(place, one)?;
         let made = self.wasi().create_directory_at(fd, path).await;
         if made.is_err() {
@@ -277,6 +293,7 @@ impl HostDescriptor for Guarded<'_> {
     async fn unlink_file_at(&mut self, fd: File, path: String) -> FsResult<()> {
         self.note(true);
         let (before, place) = (self.look(&fd, &path).await, self.place(&fd));
+        self.uses(place, true);
         self.wasi().unlink_file_at(fd, path).await?;
         let bytes = before.filter(|stat| stat.type_ == DescriptorType::RegularFile).map_or(0, |stat| stat.size);
         self.freed(place, Usage { bytes, files: 1 });
@@ -286,6 +303,7 @@ impl HostDescriptor for Guarded<'_> {
     async fn remove_directory_at(&mut self, fd: File, path: String) -> FsResult<()> {
         self.note(true);
         let place = self.place(&fd);
+        self.uses(place, true);
         self.wasi().remove_directory_at(fd, path).await?;
         self.freed(place, Usage { bytes: 0, files: 1 });
         Ok(())
@@ -295,6 +313,7 @@ impl HostDescriptor for Guarded<'_> {
     /// of the session's files finds what was really freed.
     async fn rename_at(&mut self, fd: File, old_path: String, new_fd: File, new_path: String) -> FsResult<()> {
         self.note(true);
+        self.uses(self.place(&fd), true);
         // From one to another would carry what is in one quota, and under one grant, into the other.
         if self.place(&fd) != self.place(&new_fd) {
             return Err(ErrorCode::CrossDevice.into());
@@ -352,6 +371,7 @@ impl HostDescriptor for Guarded<'_> {
 
     async fn read_directory(&mut self, fd: File) -> FsResult<Resource<DirectoryEntryStream>> {
         self.note(false);
+        self.uses(self.place(&fd), false);
         let entries = match self.0.table.get(&fd)? {
             Descriptor::Dir(dir) => plain_reads::list(&dir.dir)?,
             Descriptor::File(_) => return self.wasi().read_directory(fd).await,
