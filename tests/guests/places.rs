@@ -102,6 +102,21 @@ fn across(_: NoArguments) -> Result<Attempts, Error> {
         "open a chain of links with a slash in the target",
         out.open_at(follow, "chain", OpenFlags::DIRECTORY, DescriptorFlags::READ).map(drop),
     );
+    // A link whose target ends in a slash, to a link that leads out.
+    note("open the chain with a slash", out.open_at(follow, "chain/", OpenFlags::DIRECTORY, DescriptorFlags::READ).map(drop));
+    note("open the chain without following", out.open_at(none, "chain", OpenFlags::DIRECTORY, DescriptorFlags::READ).map(drop));
+    note("the same with a slash", out.open_at(none, "chain/", OpenFlags::DIRECTORY, DescriptorFlags::READ).map(drop));
+    let through = "chain/outside.txt";
+    note("open through the chain", out.open_at(follow, through, OpenFlags::empty(), DescriptorFlags::READ).map(drop));
+    note("open through it without following", out.open_at(none, through, OpenFlags::empty(), DescriptorFlags::READ).map(drop));
+    note("stat through it", out.stat_at(follow, through).map(drop));
+    note("truncate through it", out.open_at(none, through, OpenFlags::TRUNCATE, DescriptorFlags::WRITE).map(drop));
+    note("create through it", out.open_at(none, "chain/planted", OpenFlags::CREATE, DescriptorFlags::WRITE).map(drop));
+    note("a directory through it", out.create_directory_at("chain/planted"));
+    note("delete through it", out.unlink_file_at(through));
+    note("rename out of it", out.rename_at(through, &out, "stolen"));
+    note("rename into it", out.rename_at("mine.txt", &out, "chain/planted"));
+    note("rename it with a slash", out.rename_at("chain/", &out, "renamed"));
     note("create through a dangling link", out.open_at(follow, "dangling", OpenFlags::CREATE, DescriptorFlags::WRITE).map(drop));
     note("open above", out.open_at(follow, "..", OpenFlags::DIRECTORY, DescriptorFlags::READ).map(drop));
     note(

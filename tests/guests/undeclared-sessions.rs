@@ -1,4 +1,4 @@
-//! Uses the capability `sessions`, which its plugin imports but this tool does not declare.
+//! Uses the capability `sessions` in a tool that does not declare it, though the plugin has it for another.
 
 use zipfs_guests::{Attempts, harmless};
 use zipfs_sdk::{About, Error, NoArguments, Plugin, Tool, sessions};
@@ -12,7 +12,9 @@ impl Plugin for UndeclaredSessions {
 
     fn tools() -> Vec<Tool> {
         let crime = Tool::new("undeclared_sessions", "Opens archives without asking. Returns {attempts}.", undeclared);
-        vec![crime, harmless("undeclared_sessions_ok")]
+        // One of them, honestly: it shows that the refusals are for want of a declaration and nothing else.
+        let honest = Tool::new("declared_sessions", "Lists sessions. Returns {attempts}.", declared).uses("sessions");
+        vec![crime, honest, harmless("undeclared_sessions_ok")]
     }
 }
 
@@ -26,5 +28,11 @@ fn undeclared(_: NoArguments) -> Result<Attempts, Error> {
     attempts.note("sessions.status", sessions::status());
     attempts.note("sessions.sync", sessions::sync(true, false));
     attempts.note("sessions.close", sessions::close(Some(false)));
+    Ok(attempts)
+}
+
+fn declared(_: NoArguments) -> Result<Attempts, Error> {
+    let mut attempts = Attempts::default();
+    attempts.note("sessions.list", sessions::list());
     Ok(attempts)
 }

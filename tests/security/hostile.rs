@@ -317,6 +317,10 @@ fn capabilities_that_were_not_declared_are_refused() {
         let reply = if shown.contains("\"session\"") { session.call(&tool, json!({})) } else { server.call(&tool, json!({})) };
         assert!(reply.0.to_string().contains("CAPABILITY_REFUSED"), "{guest}: {reply:?}");
         assert_eq!(std::fs::read_to_string(session.path.join("a.txt")).unwrap(), "unharmed");
+        // The plugin has it: for the tool that declares it.
+        let honest = guest.replace("undeclared-", "declared_");
+        let reply = if capability == "files" { session.call(&honest, json!({})) } else { server.call(&honest, json!({})) };
+        assert_eq!(reply.value()["attempts"][0]["refused"], false, "{guest}: {reply:?}");
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::support::{Plugin, Server, Web, reply};
+use crate::support::{Nginx, Plugin, Server, Web, reply};
 
 /// Asks for any method at any host; what a test is about is in the grants.
 const ANY: &str = "[[http]]\nhost = \"*\"\nmethods = [\"GET\", \"POST\", \"PUT\"]\nreads = [\"POST /find/*\"]\nwhy = \"Tests.\"\n";
@@ -284,4 +284,55 @@ fn guests_learn_what_they_were_granted() {
     let server = web(&[&granted(&friend)]);
     let expected = json!({"grants": [format!("http=http://{}", friend.address)]});
     assert_eq!(server.call("web_grants", json!({})).value(), expected);
+}
+
+/// The same with a server of others, which takes a whole address in the first line for the host that is meant, and serves two hosts.
+#[test]
+fn nginx_is_asked_as_what_was_granted_and_as_nothing_else() {
+    let stranger = Web::saying("stolen");
+    let locations = format!(
+        "location = /here {{ return 200 \"here\"; }} location = /away {{ return 302 http://{}/private; }}
+         location = /again {{ return 307 /here; }} location = /other {{ return 301 http://other.example:$server_port/; }}
+         location / {{ return 200 \"granted $host\"; }}",
+        stranger.address
+    );
+    let Some(nginx) = Nginx::start(&locations, "a real server understands requests as we mean them") else { return };
+    let grant = format!("http=http://{},GET,POST", nginx.address);
+    let server = web(&[&grant]);
+    // Redirects: shown as they are; followed, each is judged like a request of its own.
+    let here = server.call("web_send", get(&nginx.url("/here"))).value();
+    assert_eq!((&here["status"], &here["body"]), (&json!(200), &json!("here")));
+    assert_eq!(server.call("web_send", get(&nginx.url("/away"))).value()["status"], 302);
+    assert_eq!(
+        server.call("web_send", json!({"url": nginx.url("/away").replace("/away", "/again"), "follow": 0})).value()["status"],
+        307
+    );
+    server.call("web_send", json!({"url": nginx.url("/away"), "follow": 5})).fails("HTTP_REFUSED");
+    server.call("web_send", json!({"url": nginx.url("/other"), "follow": 5})).fails("HTTP_REFUSED");
+    assert!(stranger.seen().is_empty(), "{:?}", stranger.seen());
+    let seen = nginx.seen();
+    assert_eq!(seen.len(), 5, "{seen:?}");
+
+    // Whole addresses, second hosts, lengths: what comes of them is a request to the host that was granted, or none.
+    let raw = Server::having(&Plugin::of("web-raw", ANY), &[&grant], json!({}));
+    let target = json!({"authority": nginx.address.to_string(), "other": format!("other.example:{}", nginx.address.port())});
+    raw.call("web_raw", target).value();
+    for [line, named, host, status] in &nginx.seen()[5..] {
+        assert!(line.starts_with("GET /") || line.starts_with("POST /") || line.is_empty(), "{line}");
+        assert!(*named == nginx.address.to_string() && host == "127.0.0.1", "{line} was for {named}, taken for {host}");
+        assert_ne!(status, "301");
+    }
+
+    // Names that lead here are not this host, and not public.
+    let before = nginx.seen().len();
+    for name in ["localhost", "127.1", "2130706433"] {
+        let place = format!("http://{name}:{}", nginx.address.port());
+        server.call("web_send", get(&format!("{place}/here"))).fails("HTTP_REFUSED");
+        server.grant("web", &format!("http={place},GET"));
+        server.call("web_send", get(&format!("{place}/here"))).fails("HTTP_ADDRESS_REFUSED");
+    }
+    assert_eq!(nginx.seen().len(), before);
+    server.grant("web", &format!("http=http://localhost:{},GET,private", nginx.address.port()));
+    let named = server.call("web_send", get(&format!("http://localhost:{}/", nginx.address.port()))).value();
+    assert_eq!(named["body"], "granted localhost");
 }

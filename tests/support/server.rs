@@ -55,9 +55,20 @@ impl Server {
     /// A server whose calls of the system are written to a file by strace.
     pub fn traced(calls: &str, trace: &Path) -> Server {
         let data = Arc::new(tempfile::tempdir().expect("a data directory"));
+        Server::under_strace(&["-e", &format!("trace={calls}")], trace, data)
+    }
+
+    /// A server on a kernel without `openat2`, or one that looks like that: each call of it says that there is none, and is written down.
+    pub fn without_openat2(trace: &Path, config: Value) -> Server {
+        let data = Arc::new(tempfile::tempdir().expect("a data directory"));
+        std::fs::write(data.path().join("config.json"), config.to_string()).expect("the configuration");
+        Server::under_strace(&["-e", "trace=openat2", "-e", "inject=openat2:error=ENOSYS"], trace, data)
+    }
+
+    fn under_strace(what: &[&str], trace: &Path, data: Arc<tempfile::TempDir>) -> Server {
         let plain = Zipfs(data.path()).command();
         let mut command = std::process::Command::new("strace");
-        command.args(["-f", "-qq", "-s", "300", "-e", &format!("trace={calls}"), "-o"]).arg(trace).arg(plain.get_program());
+        command.args(["-f", "-qq", "-s", "300"]).args(what).arg("-o").arg(trace).arg(plain.get_program());
         for (name, value) in plain.get_envs().filter_map(|(name, value)| Some((name, value?))) {
             command.env(name, value);
         }
@@ -172,6 +183,15 @@ impl Server {
     #[track_caller]
     pub fn answer(&self, id: u64) -> Value {
         self.wait(&format!("the answer to {id}"), |message| message["id"] == json!(id) && message.get("method").is_none())
+    }
+
+    /// The answer to a request, if it is there already. It stays there.
+    pub fn answer_now(&self, id: u64) -> Option<Value> {
+        let mut lines = self.lines.lock().expect("no test failed while reading");
+        while let Ok(line) = lines.receiver.try_recv() {
+            lines.waiting.push(serde_json::from_str(&line).unwrap_or_else(|_| panic!("not a message: {line:?}")));
+        }
+        lines.waiting.iter().find(|message| message["id"] == json!(id) && message.get("method").is_none()).cloned()
     }
 
     /// The same, or nothing if the server ends without an answer.
