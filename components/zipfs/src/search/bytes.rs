@@ -74,8 +74,8 @@ fn per_mille(byte: u8) -> f32 {
         b'j' | b'q' | b'z' | b'V' | b'W' | b'\t' => 2.0,
         b'\n' => 25.0,
         b'J' | b'K' | b'Q' | b'X' | b'Y' | b'Z' | 0x80.. => 0.8,
-        0x20..=0x7f => 1.0,
-        _ => 0.2,
+        control if control < b' ' => 0.2,
+        _ => 1.0,
     }
 }
 

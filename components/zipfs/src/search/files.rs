@@ -3,7 +3,7 @@
 use globset::{Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 use serde::{Deserialize, Serialize};
 use zipfs_sdk::Error;
-use zipfs_sdk::fs::{self, Dir, Entry, IoError, Kind};
+use zipfs_sdk::fs::{Dir, Entry, IoError, Kind};
 
 use crate::lookup;
 
@@ -56,70 +56,62 @@ pub struct Siblings {
     pub names: Vec<String>,
 }
 
-/// Deeper directories are not kept open while what is below them is looked at.
-const MOST_OPEN: usize = 32;
-
-/// A directory whose entries are being looked at.
-struct Level {
-    directory: String,
-    /// Where directories below it are opened by their names, which is sooner done than by their paths.
-    open: Option<Dir>,
-    entries: std::vec::IntoIter<Entry>,
+/// A piece of a tree.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+pub enum Piece {
+    Files(Siblings),
+    /// All that is beneath a directory, which nobody has looked into yet.
+    Beneath(String),
 }
 
-/// All files beneath a directory that pass the filter, sorted by their path from the root of the workspace; those of a directory
+/// What is beneath a directory, in the order of the paths from the root of the workspace: the files that pass the filter, and as soon
+/// as there are so many directories that `enough` can go on in several places at once, those as they are. The files of a directory
 /// come in several runs if there are directories between them. Links are not followed.
-pub fn beneath(workspace: &Dir, directory: &str, filter: &Filter) -> Result<Vec<Siblings>, Error> {
-    let mut runs: Vec<Siblings> = Vec::new();
-    // A stack of our own: an archive decides how deep it goes, and must not decide how much of the call stack is used.
-    let root = workspace.open_dir(if directory.is_empty() { "." } else { directory });
-    let mut levels: Vec<Level> = level(root, directory.to_owned())?.into_iter().collect();
-    // Whether the last run is of the directory that is being looked at.
-    let mut goes_on = false;
-    while let Some(current) = levels.last_mut() {
-        let Some(entry) = current.entries.next() else {
-            levels.pop();
-            goes_on = false;
-            continue;
-        };
-        if entry.kind == Kind::Dir {
-            let path = lookup::join(&current.directory, &entry.name);
-            let opened = match &current.open {
-                Some(open) => open.open_dir(&entry.name),
-                None => workspace.open_dir(&path),
-            };
-            let below = level(opened, path)?;
-            levels.extend(below);
-            if levels.len() > MOST_OPEN
-                && let Some(last) = levels.last_mut()
-            {
-                last.open = None;
-            }
-            goes_on = false;
-        } else if filter.takes_all() || filter.lets_pass(&lookup::join(&current.directory, &entry.name)) {
-            match runs.last_mut().filter(|_| goes_on) {
-                Some(run) => run.names.push(entry.name),
-                None => runs.push(Siblings { directory: current.directory.clone(), names: vec![entry.name] }),
-            }
-            goes_on = true;
+pub fn outline(workspace: &Dir, directory: &str, filter: &Filter, enough: usize) -> Result<Vec<Piece>, Error> {
+    let mut pieces = vec![Piece::Beneath(directory.to_owned())];
+    loop {
+        let unseen = pieces.iter().filter(|piece| matches!(piece, Piece::Beneath(_))).count();
+        if unseen == 0 || unseen >= enough {
+            return Ok(pieces);
         }
+        let mut finer = Vec::with_capacity(pieces.len());
+        for piece in pieces {
+            match piece {
+                Piece::Beneath(directory) => look_into(workspace, directory, filter, &mut finer)?,
+                files => finer.push(files),
+            }
+        }
+        pieces = finer;
     }
-    Ok(runs)
 }
 
-/// The files and directories of a directory in the order of the paths in it: a directory's name counts with its slash.
-fn level(opened: fs::Result<Dir>, directory: String) -> Result<Option<Level>, Error> {
-    let (open, mut entries) = match opened.and_then(|dir| dir.read_dir().map(|entries| (dir, entries))) {
-        Ok(found) => found,
+fn look_into(workspace: &Dir, directory: String, filter: &Filter, pieces: &mut Vec<Piece>) -> Result<(), Error> {
+    let listed = workspace.open_dir(if directory.is_empty() { "." } else { &directory }).and_then(|dir| dir.read_dir());
+    let mut entries = match listed {
         // Removed by another program since its name was read.
-        Err(IoError::NotFound) => return Ok(None),
-        Err(error) => return Err(error.at(&directory)),
+        Err(IoError::NotFound) => return Ok(()),
+        result => result.map_err(|error| error.at(&directory))?,
     };
     entries.retain(|entry| matches!(entry.kind, Kind::Dir | Kind::File));
     entries.sort_unstable_by(|a, b| in_path(a).cmp(in_path(b)));
-    Ok(Some(Level { directory, open: Some(open), entries: entries.into_iter() }))
+    let mut names = Vec::new();
+    for Entry { name, kind } in entries {
+        if kind == Kind::Dir {
+            if !names.is_empty() {
+                pieces.push(Piece::Files(Siblings { directory: directory.clone(), names: std::mem::take(&mut names) }));
+            }
+            pieces.push(Piece::Beneath(lookup::join(&directory, &name)));
+        } else if filter.takes_all() || filter.lets_pass(&lookup::join(&directory, &name)) {
+            names.push(name);
+        }
+    }
+    if !names.is_empty() {
+        pieces.push(Piece::Files(Siblings { directory, names }));
+    }
+    Ok(())
 }
 
+/// The bytes of a name as they are in paths: those of a directory have a slash behind it.
 fn in_path(entry: &Entry) -> impl Iterator<Item = u8> + '_ {
     entry.name.bytes().chain((entry.kind == Kind::Dir).then_some(b'/'))
 }
@@ -166,11 +158,14 @@ mod tests {
         let mut paths = ["a.txt", "a/b.txt", "a/b/c", "a/b-c", "a0", "a/z", "b", "a/b/c.d", "é", "Z"].map(str::to_owned).to_vec();
         paths.push(format!("{deep}one"));
         paths.push(format!("{deep}two/three"));
+        // More directories than are needed to share the work.
+        paths.extend((0..200).map(|number| format!("many/{number}/x/{number}.txt")));
+        paths.extend((0..200).map(|number| format!("many/{number}.txt")));
         for path in &paths {
             bench.put(path, "x\n");
         }
         paths.sort();
-        let found = bench.call("zipfs_grep", serde_json::json!({"pattern": "x"})).json();
+        let found = bench.call("zipfs_grep", serde_json::json!({"pattern": "x", "max_results": 1000})).json();
         let found: Vec<_> =
             found["matches"].as_array().unwrap().iter().map(|found| found["file"].as_str().unwrap().to_owned()).collect();
         assert_eq!(found, paths);

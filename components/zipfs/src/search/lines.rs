@@ -6,6 +6,7 @@ use zipfs_sdk::fs::{Dir, File, IoError};
 
 use super::block::Finder;
 use super::decoded::{self, Decoded};
+use super::vector::has_nul;
 
 /// What is read at once: most files end within it. The same as one WASI read returns at most.
 pub const FIRST: usize = 64 << 10;
@@ -112,7 +113,7 @@ impl Search {
             };
         }
         self.finder.begin();
-        if memchr::memchr(0, &first).is_some() {
+        if has_nul(&first) {
             return Ok(Ended::Binary);
         }
         if first.len() < FIRST {
@@ -150,7 +151,7 @@ impl Search {
                 self.finder.search(&begun, hits)?;
                 return Ok(Ended::Searched);
             }
-            if memchr::memchr(0, &piece).is_some() {
+            if has_nul(&piece) {
                 return Ok(Ended::Binary);
             }
         }

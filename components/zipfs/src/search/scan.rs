@@ -7,7 +7,7 @@
 use std::array::from_fn;
 
 use super::needles::{Needles, Sequence, frequency_within};
-use super::vector::Sixteen;
+use super::vector::{Sixteen, quarters};
 
 /// Where more places than that, of all, are expected to count, the pattern itself is as fast.
 const MOST_EXPECTED: f32 = 1.0 / 64.0;
@@ -31,9 +31,10 @@ struct Needle {
 }
 
 enum Way {
-    Rare1(Rare<1>),
-    Rare2(Rare<2>),
-    Rare3(Rare<3>),
+    Rare2(Rare<2, false>),
+    Rare3(Rare<3, false>),
+    RareMasked2(Rare<2, true>),
+    RareMasked3(Rare<3, true>),
     Tables1(Tables<1>),
     Tables2(Tables<2>),
     Tables3(Tables<3>),
@@ -62,11 +63,15 @@ impl Scanner {
         if expected(3) > MOST_EXPECTED || says_little {
             return None;
         }
-        let test = |index: usize| tests[index].1;
-        let way = match (1..tests.len()).find(|&count| expected(count) <= FEW).unwrap_or(tests.len()) {
-            1 => Way::Rare1(Rare(from_fn(test))),
-            2 => Way::Rare2(Rare(from_fn(test))),
-            _ => Way::Rare3(Rare(from_fn(test))),
+        // A needle of one byte is looked for twice.
+        let rarest: [Test; 3] = from_fn(|index| tests[index.min(tests.len() - 1)].1);
+        let two = rarest[..2] == rarest[1..] || expected(2) <= FEW;
+        let masked = rarest.iter().any(|test| test.mask != 255);
+        let way = match (two, masked) {
+            (true, false) => Way::Rare2(Rare::new(&rarest)),
+            (true, true) => Way::RareMasked2(Rare::new(&rarest)),
+            (false, false) => Way::Rare3(Rare::new(&rarest)),
+            (false, true) => Way::RareMasked3(Rare::new(&rarest)),
         };
         Some(Scanner { needles: vec![Needle { sequence: needle.clone(), window: 0 }], way })
     }
@@ -92,33 +97,34 @@ impl Scanner {
     #[inline]
     pub fn find(&self, text: &[u8], from: usize) -> Option<usize> {
         match &self.way {
-            Way::Rare1(way) => self.find_by(way, text, from),
-            Way::Rare2(way) => self.find_by(way, text, from),
-            Way::Rare3(way) => self.find_by(way, text, from),
-            Way::Tables1(way) => self.find_by(way, text, from),
-            Way::Tables2(way) => self.find_by(way, text, from),
-            Way::Tables3(way) => self.find_by(way, text, from),
+            Way::Rare2(way) => self.find_rare(way, text, from),
+            Way::Rare3(way) => self.find_rare(way, text, from),
+            Way::RareMasked2(way) => self.find_rare(way, text, from),
+            Way::RareMasked3(way) => self.find_rare(way, text, from),
+            Way::Tables1(way) => self.find_in_tables(way, text, from),
+            Way::Tables2(way) => self.find_in_tables(way, text, from),
+            Way::Tables3(way) => self.find_in_tables(way, text, from),
         }
     }
 
-    fn find_by<const N: usize>(&self, hint: &impl Hint<N>, text: &[u8], from: usize) -> Option<usize> {
-        let offsets = hint.offsets();
-        let mut at = from;
-        while let Some(windows) = windows::<N, 64>(text, at, offsets) {
-            let lanes: [Sixteen; 4] = from_fn(|quarter| hint.counts(from_fn(|n| Sixteen::of(&windows[n].as_chunks().0[quarter]))));
-            if lanes[0].or(lanes[1]).or(lanes[2].or(lanes[3])).has_any() {
-                for (quarter, lanes) in lanes.into_iter().enumerate() {
-                    let found = self.compare(lanes.bits(), text, at + 16 * quarter);
-                    if found.is_some() {
-                        return found;
-                    }
+    fn find_rare<const N: usize, const MASKED: bool>(&self, rare: &Rare<N, MASKED>, text: &[u8], from: usize) -> Option<usize> {
+        let blocks = rare.offsets.map(|offset| text.get(from + offset..).unwrap_or_default().as_chunks::<64>().0);
+        let count = blocks.iter().map(|blocks| blocks.len()).min().unwrap_or(0);
+        let blocks = blocks.map(|blocks| &blocks[..count]);
+        for index in 0..count {
+            let bytes = blocks.map(|blocks| quarters(&blocks[index]));
+            let counts = |quarter: usize| rare.counts(bytes.map(|quarters| quarters[quarter]));
+            if counts(0).or(counts(1)).or(counts(2).or(counts(3))).has_any() {
+                let at = from + 64 * index;
+                let closer = (0..4).find_map(|quarter| self.compare(counts(quarter).bits(), text, at + 16 * quarter));
+                if closer.is_some() {
+                    return closer;
                 }
             }
-            at += 64;
         }
-        while let Some(windows) = windows::<N, 16>(text, at, offsets) {
-            let lanes = hint.counts(from_fn(|n| Sixteen::of(windows[n])));
-            let found = self.compare(lanes.bits(), text, at);
+        let mut at = from + 64 * count;
+        while let Some(bytes) = rare.bytes(text, at) {
+            let found = self.compare(rare.counts(bytes).bits(), text, at);
             if found.is_some() {
                 return found;
             }
@@ -127,15 +133,53 @@ impl Scanner {
         (at..text.len()).find_map(|at| self.needle_at(text, at))
     }
 
-    fn compare(&self, mut bits: u16, text: &[u8], at: usize) -> Option<usize> {
+    fn find_in_tables<const N: usize>(&self, tables: &Tables<N>, text: &[u8], from: usize) -> Option<usize> {
+        // A place counts when the last byte of its window fits, so many bytes after the first.
+        let late = N - 1;
+        let mut before = [Sixteen::all(0); N];
+        let (blocks, rest) = text[from..].as_chunks::<64>();
+        for (index, block) in blocks.iter().enumerate() {
+            let [a, b, c, d] = quarters(block);
+            let a = tables.counts(a, &mut before);
+            let b = tables.counts(b, &mut before);
+            let c = tables.counts(c, &mut before);
+            let d = tables.counts(d, &mut before);
+            if a.or(b).or(c.or(d)).has_any() {
+                for (quarter, counts) in [a, b, c, d].into_iter().enumerate() {
+                    let found = self.compare_late(counts.bits(), text, from + 64 * index + 16 * quarter, late);
+                    if found.is_some() {
+                        return found;
+                    }
+                }
+            }
+        }
+        let mut at = text.len() - rest.len();
+        for sixteen in rest.as_chunks::<16>().0 {
+            let counts = tables.counts(Sixteen::of(sixteen), &mut before);
+            let found = self.compare_late(counts.bits(), text, at, late);
+            if found.is_some() {
+                return found;
+            }
+            at += 16;
+        }
+        (at.saturating_sub(late).max(from)..text.len()).find_map(|at| self.needle_at(text, at))
+    }
+
+    /// Compares at the places that count, each so many bytes before its bit.
+    fn compare_late(&self, mut bits: u16, text: &[u8], at: usize, late: usize) -> Option<usize> {
         while bits != 0 {
-            let found = self.needle_at(text, at + bits.trailing_zeros() as usize);
+            let place = (at + bits.trailing_zeros() as usize).checked_sub(late);
+            let found = place.and_then(|place| self.needle_at(text, place));
             if found.is_some() {
                 return found;
             }
             bits &= bits - 1;
         }
         None
+    }
+
+    fn compare(&self, bits: u16, text: &[u8], at: usize) -> Option<usize> {
+        self.compare_late(bits, text, at, 0)
     }
 
     /// Where the needle begins whose window is at `at`.
@@ -148,45 +192,44 @@ impl Scanner {
     }
 }
 
-/// The places of text at which a needle could be.
-trait Hint<const N: usize> {
-    /// Which bytes are looked at for a place.
-    fn offsets(&self) -> [usize; N];
-
-    /// The lanes of the places that count, given those bytes of 16 places.
-    fn counts(&self, bytes: [Sixteen; N]) -> Sixteen;
-}
-
-/// `L` places from `at` on, for each offset; `None` if the text ends within them.
-#[inline(always)]
-fn windows<const N: usize, const L: usize>(text: &[u8], at: usize, offsets: [usize; N]) -> Option<[&[u8; L]; N]> {
-    let mut windows = [&[0; L]; N];
-    for (window, offset) in windows.iter_mut().zip(offsets) {
-        *window = text.get(at + offset..)?.first_chunk()?;
-    }
-    Some(windows)
-}
-
-/// A byte of a needle.
-#[derive(Clone, Copy)]
+/// A byte of a needle: where it is, and what it is under a mask.
+#[derive(Clone, Copy, PartialEq)]
 struct Test {
     at: usize,
     mask: u8,
     value: u8,
 }
 
-struct Rare<const N: usize>([Test; N]);
+struct Rare<const N: usize, const MASKED: bool> {
+    offsets: [usize; N],
+    masks: [Sixteen; N],
+    values: [Sixteen; N],
+}
 
-impl<const N: usize> Hint<N> for Rare<N> {
-    #[inline(always)]
-    fn offsets(&self) -> [usize; N] {
-        self.0.map(|test| test.at)
+impl<const N: usize, const MASKED: bool> Rare<N, MASKED> {
+    fn new(tests: &[Test; 3]) -> Rare<N, MASKED> {
+        Rare {
+            offsets: from_fn(|n| tests[n].at),
+            masks: from_fn(|n| Sixteen::all(tests[n].mask)),
+            values: from_fn(|n| Sixteen::all(tests[n].value)),
+        }
     }
 
+    /// The bytes that are looked at for sixteen places; `None` if the text ends within them.
+    fn bytes(&self, text: &[u8], at: usize) -> Option<[Sixteen; N]> {
+        let mut bytes = self.values;
+        for (bytes, offset) in bytes.iter_mut().zip(self.offsets) {
+            *bytes = Sixteen::of(text.get(at + offset..)?.first_chunk()?);
+        }
+        Some(bytes)
+    }
+
+    /// The places that count, by those bytes.
     #[inline(always)]
     fn counts(&self, bytes: [Sixteen; N]) -> Sixteen {
-        let test = |n: usize| bytes[n].and(Sixteen::all(self.0[n].mask)).equal(Sixteen::all(self.0[n].value));
-        (1..N).fold(test(0), |counts, n| counts.and(test(n)))
+        let test = |n: usize| if MASKED { bytes[n].and(self.masks[n]) } else { bytes[n] }.equal(self.values[n]);
+        let two = test(0).and(test(1));
+        if N > 2 { two.and(test(2)) } else { two }
     }
 }
 
@@ -210,16 +253,22 @@ impl<const N: usize> Tables<N> {
     }
 }
 
-impl<const N: usize> Hint<N> for Tables<N> {
+impl<const N: usize> Tables<N> {
+    /// The places that count, by the last bytes of their windows, given what fit in the sixteen bytes before.
     #[inline(always)]
-    fn offsets(&self) -> [usize; N] {
-        from_fn(|n| n)
-    }
-
-    #[inline(always)]
-    fn counts(&self, bytes: [Sixteen; N]) -> Sixteen {
-        let fits = |n: usize| self.0[n].0.looked_up(bytes[n].upper()).and(self.0[n].1.looked_up(bytes[n].lower()));
-        (1..N).fold(fits(0), |counts, n| counts.and(fits(n)))
+    fn counts(&self, bytes: Sixteen, before: &mut [Sixteen; N]) -> Sixteen {
+        let (upper, lower) = (bytes.upper(), bytes.lower());
+        let mut counts = Sixteen::all(255);
+        for (n, before) in before.iter_mut().enumerate() {
+            let fits = self.0[n].0.looked_up(upper).and(self.0[n].1.looked_up(lower));
+            counts = counts.and(match N - 1 - n {
+                0 => fits,
+                1 => fits.one_later(*before),
+                _ => fits.two_later(*before),
+            });
+            *before = fits;
+        }
+        counts
     }
 }
 

@@ -54,6 +54,24 @@ mod lanes {
             Sixteen(u8x16_swizzle(self.0, places.0))
         }
 
+        /// One byte later: the first is the last of `before`.
+        #[inline(always)]
+        pub fn one_later(self, before: Sixteen) -> Sixteen {
+            Sixteen(u8x16_shuffle::<15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30>(before.0, self.0))
+        }
+
+        /// Two bytes later: the first are the last two of `before`.
+        #[inline(always)]
+        pub fn two_later(self, before: Sixteen) -> Sixteen {
+            Sixteen(u8x16_shuffle::<14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29>(before.0, self.0))
+        }
+
+        /// The smaller of both.
+        #[inline(always)]
+        pub fn smaller(self, other: Sixteen) -> Sixteen {
+            Sixteen(u8x16_min(self.0, other.0))
+        }
+
         #[inline(always)]
         pub fn has_any(self) -> bool {
             v128_any_true(self.0)
@@ -120,6 +138,24 @@ mod lanes {
             Sixteen(places.0.map(|place| self.0.get(usize::from(place)).copied().unwrap_or(0)))
         }
 
+        /// One byte later: the first is the last of `before`.
+        #[inline(always)]
+        pub fn one_later(self, before: Sixteen) -> Sixteen {
+            Sixteen(from_fn(|lane| if lane < 1 { before.0[15] } else { self.0[lane - 1] }))
+        }
+
+        /// Two bytes later: the first are the last two of `before`.
+        #[inline(always)]
+        pub fn two_later(self, before: Sixteen) -> Sixteen {
+            Sixteen(from_fn(|lane| if lane < 2 { before.0[14 + lane] } else { self.0[lane - 2] }))
+        }
+
+        /// The smaller of both.
+        #[inline(always)]
+        pub fn smaller(self, other: Sixteen) -> Sixteen {
+            Sixteen(from_fn(|lane| self.0[lane].min(other.0[lane])))
+        }
+
         #[inline(always)]
         pub fn has_any(self) -> bool {
             self.0 != [0; 16]
@@ -134,3 +170,39 @@ mod lanes {
 }
 
 pub use lanes::Sixteen;
+
+/// Whether there is a NUL byte.
+pub fn has_nul(text: &[u8]) -> bool {
+    let (blocks, rest) = text.as_chunks::<64>();
+    let mut smallest = Sixteen::all(255);
+    for block in blocks {
+        let [a, b, c, d] = quarters(block);
+        smallest = smallest.smaller(a.smaller(b).smaller(c.smaller(d)));
+    }
+    smallest.equal(Sixteen::all(0)).has_any() || rest.contains(&0)
+}
+
+/// The bytes of a block, sixteen at a time.
+#[inline(always)]
+pub fn quarters(block: &[u8; 64]) -> [Sixteen; 4] {
+    let of = |quarter: usize| Sixteen::of(&block.as_chunks().0[quarter]);
+    [of(0), of(1), of(2), of(3)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_nul_byte_is_seen_wherever_it_is() {
+        for len in 0..300 {
+            let mut text = vec![1; len];
+            assert!(!has_nul(&text));
+            for at in 0..len {
+                text[at] = 0;
+                assert!(has_nul(&text), "{at} of {len}");
+                text[at] = 255;
+            }
+        }
+    }
+}

@@ -7,7 +7,7 @@ use zipfs_sdk::path::PathArgument;
 use zipfs_sdk::{Error, Tool, parallel};
 
 use crate::lookup;
-use crate::search::files::{self, Filter, Siblings};
+use crate::search::files::{self, Filter, Piece, Siblings};
 use crate::search::lines::{Ended, Hits, Match, Query, Search};
 
 const DESCRIPTION: &str = "\
@@ -31,6 +31,18 @@ const WORTH_SHARING: u64 = 4 << 20;
 
 /// With more files than that, asking for the size of each would cost more than a fair division gains.
 const MOST_WEIGHED: usize = 1000;
+
+/// With that many directories to look into, looking is shared too.
+const ENOUGH_DIRECTORIES: usize = 128;
+
+/// What a directory weighs that nobody has looked into, in bytes searched: a few files.
+const UNSEEN_WEIGHT: u64 = 64 << 10;
+
+/// So many files of directories that nobody had looked into are searched by one part; what is more is shared again.
+const FAIR_SHARE: usize = 1000;
+
+/// As many parts as one sharing takes.
+const MOST_PARTS: usize = 1024;
 
 /// Into how many parts a search is cut: enough that the cores finish together.
 const PARTS: usize = 32;
@@ -87,8 +99,9 @@ struct Skipped {
 #[derive(Serialize, Deserialize)]
 struct Part {
     query: Query,
+    glob: Option<String>,
     most: usize,
-    files: Vec<Siblings>,
+    pieces: Vec<Piece>,
 }
 
 /// What was found in them.
@@ -99,6 +112,11 @@ struct Found {
     searched: u64,
     binary: u64,
     skipped: Vec<Skipped>,
+    /// What turned out to be more than a fair share.
+    left: Vec<Piece>,
+    /// How much text the matches have.
+    #[serde(skip)]
+    text: usize,
 }
 
 fn grep(arguments: Arguments) -> Result<Grepped, Error> {
@@ -109,20 +127,21 @@ fn grep(arguments: Arguments) -> Result<Grepped, Error> {
     // Before anything is walked: a pattern that cannot be used is told at once.
     let mut search = Search::new(&query)?;
     let workspace = fs::workspace()?;
-    let files = match lookup::find(&workspace, &path)?.kind {
-        Kind::Dir => files::beneath(&workspace, path.as_str().trim_matches('.'), &filter)?,
+    let pieces = match lookup::find(&workspace, &path)?.kind {
+        Kind::Dir => files::outline(&workspace, path.as_str().trim_matches('.'), &filter, ENOUGH_DIRECTORIES)?,
         // As a path, not as a name in its directory: it may be a link that leads elsewhere.
-        _ if filter.lets_pass(path.as_str()) => vec![Siblings { directory: String::new(), names: vec![path.as_str().to_owned()] }],
+        _ if filter.lets_pass(path.as_str()) => {
+            vec![Piece::Files(Siblings { directory: String::new(), names: vec![path.as_str().to_owned()] })]
+        }
         _ => Vec::new(),
     };
     let mut found = Found::default();
-    match cut(&workspace, files) {
-        Cut::Whole(files) => found.search(&mut search, &workspace, &files, most)?,
+    match cut(&workspace, pieces) {
+        Cut::Whole(pieces) => found.search(&mut search, &workspace, &filter, pieces, most)?,
         Cut::Parts(parts) => {
             drop(search);
-            let part = |files| Part { query: query.clone(), most, files };
-            let parts: Vec<Part> = parts.into_iter().map(part).collect();
-            for more in parallel::map::<Part, Found>(&parts)? {
+            let part = |pieces| Part { query: query.clone(), glob: arguments.glob.clone(), most, pieces };
+            for more in share(&workspace, parts, &part)? {
                 found.add(more);
             }
         }
@@ -130,51 +149,92 @@ fn grep(arguments: Arguments) -> Result<Grepped, Error> {
     Ok(found.within(most))
 }
 
+/// Has the parts searched. What one of them leaves is shared again, and added to what it found.
+fn share(workspace: &Dir, parts: Vec<Vec<Piece>>, part: &dyn Fn(Vec<Piece>) -> Part) -> Result<Vec<Found>, Error> {
+    let parts: Vec<Part> = parts.into_iter().map(part).collect();
+    let mut all = Vec::new();
+    for parts in parts.chunks(MOST_PARTS) {
+        all.extend(parallel::map::<Part, Found>(parts)?);
+    }
+    let (mut again, mut owners) = (Vec::new(), Vec::new());
+    for (owner, found) in all.iter_mut().enumerate().filter(|(_, found)| !found.left.is_empty()) {
+        let parts = match cut(workspace, std::mem::take(&mut found.left)) {
+            Cut::Whole(pieces) => vec![pieces],
+            Cut::Parts(parts) => parts,
+        };
+        owners.extend(parts.iter().map(|_| owner));
+        again.extend(parts);
+    }
+    if !again.is_empty() {
+        for (owner, more) in owners.into_iter().zip(share(workspace, again, part)?) {
+            all[owner].add(more);
+        }
+    }
+    Ok(all)
+}
+
 fn search_part(part: Part) -> Result<Found, Error> {
     let mut found = Found::default();
-    found.search(&mut Search::again(&part.query)?, &fs::workspace()?, &part.files, part.most)?;
+    let filter = Filter::new(part.glob.as_deref())?;
+    found.search(&mut Search::again(&part.query)?, &fs::workspace()?, &filter, part.pieces, part.most)?;
     Ok(found)
 }
 
 /// Who searches the files.
 enum Cut {
-    Whole(Vec<Siblings>),
-    Parts(Vec<Vec<Siblings>>),
+    Whole(Vec<Piece>),
+    Parts(Vec<Vec<Piece>>),
 }
 
-/// Cuts the files into runs of about the same weight, in order.
-fn cut(workspace: &Dir, files: Vec<Siblings>) -> Cut {
-    let count: usize = files.iter().map(|siblings| siblings.names.len()).sum();
+/// Cuts the pieces into runs of about the same weight, in order.
+fn cut(workspace: &Dir, pieces: Vec<Piece>) -> Cut {
+    let count: usize = pieces.iter().map(|piece| if let Piece::Files(files) = piece { files.names.len() } else { 1 }).sum();
     if count < 2 {
-        return Cut::Whole(files);
+        return Cut::Whole(pieces);
     }
+    let all_seen = pieces.iter().all(|piece| matches!(piece, Piece::Files(_)));
     // A file that vanished weighs nothing. The constant is what opening one costs, in bytes searched.
-    let weigh = |directory: &str, name: &str| match count <= MOST_WEIGHED {
+    let weigh = |directory: &str, name: &str| match all_seen && count <= MOST_WEIGHED {
         true => 4096 + workspace.stat(&lookup::join(directory, name)).map_or(0, |found| found.size),
         false => 8192,
     };
-    let weights: Vec<u64> =
-        files.iter().flat_map(|siblings| siblings.names.iter().map(|name| weigh(&siblings.directory, name))).collect();
+    let weights = pieces.iter().flat_map(|piece| match piece {
+        Piece::Files(files) => files.names.iter().map(|name| weigh(&files.directory, name)).collect(),
+        Piece::Beneath(_) => vec![UNSEEN_WEIGHT],
+    });
+    let weights: Vec<u64> = weights.collect();
     let total: u64 = weights.iter().sum();
     if total < WORTH_SHARING {
-        return Cut::Whole(files);
+        return Cut::Whole(pieces);
     }
     let share = (total / PARTS as u64).max(WORTH_SHARING / 8);
-    let (mut parts, mut part, mut weight) = (Vec::new(), Vec::new(), 0);
     let mut weights = weights.into_iter();
-    for Siblings { directory, names } in files {
-        let mut run = Vec::new();
-        for (name, own) in names.into_iter().zip(&mut weights) {
-            run.push(name);
-            weight += own;
-            if weight >= share {
-                part.push(Siblings { directory: directory.clone(), names: std::mem::take(&mut run) });
-                parts.push(std::mem::take(&mut part));
-                weight = 0;
+    let (mut parts, mut part, mut weight) = (Vec::new(), Vec::new(), 0);
+    for piece in pieces {
+        match piece {
+            Piece::Files(Siblings { directory, names }) => {
+                let mut run = Vec::new();
+                for (name, own) in names.into_iter().zip(&mut weights) {
+                    run.push(name);
+                    weight += own;
+                    if weight >= share {
+                        part.push(Piece::Files(Siblings { directory: directory.clone(), names: std::mem::take(&mut run) }));
+                        parts.push(std::mem::take(&mut part));
+                        weight = 0;
+                    }
+                }
+                if !run.is_empty() {
+                    part.push(Piece::Files(Siblings { directory, names: run }));
+                }
             }
-        }
-        if !run.is_empty() {
-            part.push(Siblings { directory, names: run });
+            beneath => {
+                part.push(beneath);
+                weight += weights.next().unwrap_or(0);
+                if weight >= share {
+                    parts.push(std::mem::take(&mut part));
+                    weight = 0;
+                }
+            }
         }
     }
     if !part.is_empty() {
@@ -184,42 +244,76 @@ fn cut(workspace: &Dir, files: Vec<Siblings>) -> Cut {
 }
 
 impl Found {
-    fn search(&mut self, search: &mut Search, workspace: &Dir, files: &[Siblings], most: usize) -> Result<(), Error> {
-        let mut text = 0;
-        for Siblings { directory, names } in files {
-            // A name in an open directory is found sooner than a path.
-            let opened = match directory.as_str() {
-                "" => None,
-                path => match workspace.open_dir(path) {
-                    Ok(opened) => Some(opened),
-                    // Removed by another program since its name was read: nothing is left in it.
-                    Err(IoError::NotFound) => {
-                        self.searched += names.len() as u64;
-                        continue;
-                    }
-                    Err(error) => return Err(error.at(directory)),
-                },
-            };
-            for name in names {
-                let path = || lookup::join(directory, name);
-                let left = if text > MOST_TEXT { 0 } else { most.saturating_sub(self.matches.len()) };
-                let mut hits = Hits::keeping(left);
-                match search.file(opened.as_ref().unwrap_or(workspace), name, &path, &mut hits)? {
-                    Ended::Searched => {
-                        self.searched += 1;
-                        self.total += hits.total;
-                        for (line_number, line_content) in hits.kept {
-                            let file = path();
-                            text += line_content.len() + file.len();
-                            self.matches.push(Match { file, line_number, line_content });
-                        }
-                    }
-                    Ended::Binary => self.binary += 1,
-                    Ended::Skipped(reason) => self.skipped.push(Skipped { file: path(), reason: reason.to_owned() }),
+    fn search(
+        &mut self,
+        search: &mut Search,
+        workspace: &Dir,
+        filter: &Filter,
+        pieces: Vec<Piece>,
+        most: usize,
+    ) -> Result<(), Error> {
+        let (mut pieces, mut unforeseen) = (pieces.into_iter(), 0);
+        while let Some(piece) = pieces.next() {
+            let directory = match piece {
+                Piece::Files(files) => {
+                    self.search_files(search, workspace, &files, most)?;
+                    continue;
                 }
+                Piece::Beneath(directory) => directory,
+            };
+            for piece in files::outline(workspace, &directory, filter, usize::MAX)? {
+                let Piece::Files(mut files) = piece else { continue };
+                let rest = files.names.split_off(files.names.len().min(FAIR_SHARE - unforeseen));
+                unforeseen += files.names.len();
+                if !rest.is_empty() {
+                    self.left.push(Piece::Files(Siblings { directory: files.directory.clone(), names: rest }));
+                }
+                if !files.names.is_empty() {
+                    self.search_files(search, workspace, &files, most)?;
+                }
+            }
+            if !self.left.is_empty() {
+                self.left.extend(pieces);
+                break;
             }
         }
         self.skipped.truncate(MOST_SKIPPED);
+        Ok(())
+    }
+
+    fn search_files(&mut self, search: &mut Search, workspace: &Dir, files: &Siblings, most: usize) -> Result<(), Error> {
+        let Siblings { directory, names } = files;
+        // A name in an open directory is found sooner than a path.
+        let opened = match directory.as_str() {
+            "" => None,
+            path => match workspace.open_dir(path) {
+                Ok(opened) => Some(opened),
+                // Removed by another program since its name was read: nothing is left in it.
+                Err(IoError::NotFound) => {
+                    self.searched += names.len() as u64;
+                    return Ok(());
+                }
+                Err(error) => return Err(error.at(directory)),
+            },
+        };
+        for name in names {
+            let path = || lookup::join(directory, name);
+            let left = if self.text > MOST_TEXT { 0 } else { most.saturating_sub(self.matches.len()) };
+            let mut hits = Hits::keeping(left);
+            match search.file(opened.as_ref().unwrap_or(workspace), name, &path, &mut hits)? {
+                Ended::Searched => {
+                    self.searched += 1;
+                    self.total += hits.total;
+                    for (line_number, line_content) in hits.kept {
+                        let file = path();
+                        self.text += line_content.len() + file.len();
+                        self.matches.push(Match { file, line_number, line_content });
+                    }
+                }
+                Ended::Binary => self.binary += 1,
+                Ended::Skipped(reason) => self.skipped.push(Skipped { file: path(), reason: reason.to_owned() }),
+            }
+        }
         Ok(())
     }
 
@@ -326,6 +420,28 @@ mod tests {
         assert_eq!((&found["total_matches"], &found["truncated"]), (&json!(80), &json!(true)));
         let expected: Vec<_> = (0..40).flat_map(|n| [(format!("f{n:02}"), 1), (format!("f{n:02}"), 20_002)]).take(79).collect();
         assert_eq!(places(&found), expected);
+    }
+
+    /// One directory among many small ones has more files than one part is to search.
+    #[test]
+    fn what_is_too_much_for_a_part_is_shared_again() {
+        let bench = Bench::of::<crate::Zipfs>();
+        let mut expected = Vec::new();
+        for number in 0..150 {
+            expected.push(format!("few/{number:03}/x"));
+        }
+        for number in 0..2600 {
+            expected.push(format!("few/077/deep/{}/many-{number}", number % 7));
+        }
+        for path in &expected {
+            bench.put(path, "needle\n");
+        }
+        expected.sort();
+        let found = grep(&bench, json!({"pattern": "needle", "max_results": 10_000}));
+        let files: Vec<_> = places(&found).into_iter().map(|(file, _)| file).collect();
+        assert_eq!(files, expected);
+        assert_eq!((&found["files_searched"], &found["truncated"]), (&json!(2750), &json!(false)));
+        assert_eq!(grep(&bench, json!({"pattern": "needle", "glob": "many-*"}))["total_matches"], 2600);
     }
 
     #[test]
