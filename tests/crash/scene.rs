@@ -38,7 +38,7 @@ impl Act {
     }
 
     /// What is in the archive after a sync.
-    fn new(self) -> Files {
+    fn synced(self) -> Files {
         let mut new = files(&[("a.txt", "ONE, and longer than before"), ("d/c.txt", "three"), ("n.txt", "new")]);
         if self == Act::SyncLarge {
             new.insert(BALLAST_NAME.to_owned(), BALLAST.clone().into_bytes());
@@ -133,7 +133,7 @@ impl Scene {
             Act::Sync | Act::SyncLarge => {
                 expect(&cli, "zipfs_status", &[], what);
                 expect(&cli, "zipfs_sync", &[], what);
-                assert!(archive.read() == act.new(), "{what}: the sync after it brings the archive up to date");
+                assert!(archive.read() == act.synced(), "{what}: the sync after it brings the archive up to date");
                 assert!(std::fs::read(archive.dir().join("sample.bak.zip")).unwrap() == old, "{what}: the backup is another");
                 expect(&cli, "zipfs_sync", &[], what);
                 check_names(archive.dir(), &["sample.bak.zip", "sample.zip"], what);
@@ -142,7 +142,7 @@ impl Scene {
                 expect(&cli, "zipfs_status", &[], what);
                 expect(&cli, "zipfs_sync", &[], what);
                 let text = &archive.read()["a.txt"];
-                assert!(text == b"one" || text == &act.new()["a.txt"], "{what}: a.txt is {text:?}");
+                assert!(text == b"one" || text == &act.synced()["a.txt"], "{what}: a.txt is {text:?}");
             }
             Act::Close => {
                 let listed = expect(&cli, "zipfs_sessions", &[], what);
@@ -185,7 +185,7 @@ fn check_source(archive: &Archive, act: Act, old: &[u8], what: &str) {
     let now = std::fs::read(archive.path()).unwrap_or_else(|error| panic!("{what}: no archive: {error}"));
     if now != old {
         assert!(act.is_sync(), "{what}: the archive changed");
-        assert!(archive.read() == act.new(), "{what}: the archive is neither the old nor the new one");
+        assert!(archive.read() == act.synced(), "{what}: the archive is neither the old nor the new one");
     }
     check_with_unzip(archive.path(), what);
 }
