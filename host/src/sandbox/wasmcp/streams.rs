@@ -1,6 +1,5 @@
 //! Content that comes as a stream: read to its end before anything of the answer is looked at, and put in its place.
 
-use bytes::Bytes;
 use wasmtime::component::{ResourceAny, Val};
 use wasmtime::{AsContextMut, Store};
 use wasmtime_wasi::p2::{DynInputStream, StreamError};
@@ -68,7 +67,7 @@ async fn read(store: &mut Store<Guest>, stream: ResourceAny, most: usize) -> was
         stream.ready().await;
         match stream.read(CHUNK) {
             Ok(chunk) if bytes.len() + chunk.len() > most => break Err(too_large(store.data().limits.result_bytes)),
-            Ok(chunk) => bytes.extend_from_slice(&Bytes::as_ref(&chunk)[..]),
+            Ok(chunk) => bytes.extend_from_slice(&chunk),
             Err(StreamError::Closed) => break Ok(bytes),
             Err(StreamError::LastOperationFailed(error)) => {
                 break Err(broken(format!("A stream of its answer cannot be read: {error}.")).into());
