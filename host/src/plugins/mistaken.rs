@@ -53,7 +53,8 @@ fn text(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
     let beginning = &bytes[..bytes.len().min(4096)];
     let text = match std::str::from_utf8(beginning) {
         Ok(text) => text,
-        Err(error) if error.valid_up_to() + 4 > beginning.len() => std::str::from_utf8(&beginning[..error.valid_up_to()]).ok()?,
+        // Only the last character is cut.
+        Err(error) if error.error_len().is_none() => std::str::from_utf8(&beginning[..error.valid_up_to()]).ok()?,
         Err(_) => return None,
     };
     if text.contains('\0') {
