@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use grep_matcher::{LineMatchKind, Matcher};
 use grep_regex::{RegexMatcher, RegexMatcherBuilder};
+use regex_syntax::hir::Look;
 use zipfs_sdk::Error;
 
 use super::ascii::AsciiLines;
@@ -59,9 +60,12 @@ impl Finder {
             // In parentheses, as the matcher has it.
             .parse(&format!("(?:{})", query.pattern))
             .map_err(|error| invalid_pattern(&error.to_string()))?;
-        let is_about_text = pattern.properties().look_set().contains_anchor_haystack();
+        let looks = pattern.properties().look_set();
+        let is_about_text = looks.contains_anchor_haystack();
+        // `(?-R)` lets `$` look at a return before the end of a line, which a line that is tried alone does not have.
+        let sees_returns = looks.contains(Look::EndLF) || looks.contains(Look::StartLF);
         let needles = Needles::of(&pattern);
-        let scanner = needles.as_ref().and_then(Scanner::new);
+        let scanner = needles.as_ref().filter(|_| !sees_returns).and_then(Scanner::new);
         let needles_suffice = needles.is_some_and(|needles| needles.suffice);
         let ascii = if scanner.is_some() && !needles_suffice && !is_about_text { AsciiLines::new(&pattern) } else { None };
         Ok(Finder {
@@ -318,6 +322,16 @@ mod tests {
         finder.search(text.as_bytes(), &mut hits).unwrap();
         assert_eq!(hits.kept, [(5001, "fn a_b(".to_owned())]);
         assert!(finder.scanner.is_some() && finder.needles_are_common);
+    }
+
+    #[test]
+    fn a_return_is_seen_by_who_asks_for_it() {
+        for (pattern, expected) in [("needle$", 2), ("(?-R)needle$", 1)] {
+            let mut finder = Finder::new(&Query { pattern: pattern.to_owned(), ignore_case: false }).unwrap();
+            let mut hits = Hits::keeping(9);
+            finder.search(b"needle\r\nneedle\n", &mut hits).unwrap();
+            assert_eq!(hits.total, expected, "{pattern}");
+        }
     }
 
     #[test]
