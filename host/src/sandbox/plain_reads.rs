@@ -63,8 +63,10 @@ pub fn read_at(file: &File, len: u64, offset: u64) -> io::Result<Vec<u8>> {
 
 /// What a directory holds, as far as its names are UTF-8.
 pub fn list(dir: &File) -> io::Result<Vec<io::Result<DirectoryEntry>>> {
+    // Anew: the handle may be one that only names the directory.
+    let opened = rustix::fs::openat(dir, ".", OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
     let mut entries = Vec::new();
-    for entry in rustix::fs::Dir::read_from(dir)? {
+    for entry in rustix::fs::Dir::new(opened)? {
         let entry = entry?;
         let name = entry.file_name();
         if matches!(name.to_bytes(), b"." | b"..") {
@@ -152,6 +154,9 @@ mod tests {
         std::fs::write(place.path().join(std::ffi::OsStr::from_bytes(b"caf\xe9")), "").unwrap();
         std::fs::create_dir(place.path().join("below")).unwrap();
         symlink("nowhere", place.path().join("link")).unwrap();
+        let naming = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let naming = rustix::fs::open(place.path(), naming, Mode::empty()).unwrap();
+        assert_eq!(list(&naming.into()).unwrap().len(), 4, "through a handle that only names it");
         let listed = list(&File::open(place.path()).unwrap()).unwrap();
         assert_eq!(listed.iter().filter(|entry| entry.is_err()).count(), 1);
         let mut named: Vec<_> = listed.into_iter().flatten().map(|entry| (entry.name, entry.type_)).collect();
