@@ -288,8 +288,8 @@ fn what_a_call_did_with_its_grants_is_in_its_line() {
     let friend = Web::saying("hello");
     let server = Server::start();
     let effects = || {
-        let calls = Audited::of(server.data()).lines().into_iter().filter(|line| line["kind"] == "call");
-        calls.last().unwrap()["effects"].clone()
+        let mut calls = Audited::of(server.data()).lines().into_iter().filter(|line| line["kind"] == "call");
+        calls.next_back().unwrap()["effects"].clone()
     };
     let archive = Archive::of(&[("a.txt", "hi")]);
     let _session = server.open(&archive);

@@ -12,10 +12,6 @@ use zipfs::config::Config;
 use zipfs::gate::{Answer, Call, Gate};
 use zipfs::sandbox::Shape;
 
-/// As in the program.
-#[global_allocator]
-static MEMORY: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 #[derive(Parser)]
 struct Args {
     tool: String,
