@@ -29,7 +29,6 @@ fn promised(set: Set) -> &'static [(Role, Role, f64, bool)] {
     use Role::{Floor, Recompress, SevenZipUpdate, ZipUpdate, Zipfs, ZipfsCall};
     match set {
         Set::Source => &[
-            (Zipfs, Floor, 2.0, true),
             (Zipfs, Recompress, 1.0 / 15.0, true),
             (Zipfs, ZipUpdate, 1.3, false),
             (ZipfsCall, ZipUpdate, 1.3, true),
