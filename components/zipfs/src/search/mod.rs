@@ -3,6 +3,7 @@
 mod ascii;
 mod block;
 mod bytes;
+pub mod cut;
 mod decoded;
 pub mod excerpt;
 pub mod files;
