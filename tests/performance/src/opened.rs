@@ -9,7 +9,6 @@ use anyhow::{Context, Result};
 use crate::peers::Field;
 use crate::pipe::Launch;
 use crate::timed;
-use crate::wire::Dialect;
 
 /// What the configuration allows beyond its defaults: large sets, and many of them.
 const CONFIGURATION: &str =
@@ -57,13 +56,7 @@ impl Opened {
 
     /// A server on it.
     pub fn server(&self) -> Launch {
-        Launch {
-            program: self.program.clone(),
-            arguments: vec!["mcp".into()],
-            environment: vec![("ZIPFS_DATA_DIR".into(), self.data.clone().into())],
-            dialect: Dialect::Mcp,
-            complaints: self.data.join("bench.stderr"),
-        }
+        Launch::of_zipfs(&self.program, &self.data)
     }
 
     pub fn data(&self) -> &Path {

@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::archives::Set;
 use crate::peers::{Absent, Field, Role};
 use crate::pipe::{Launch, Pipe};
-use crate::wire::{Dialect, Request};
+use crate::wire::Request;
 
 /// An archive of its own for each, unpacked once, with one file that is changed again and again.
 pub struct Packer {
@@ -56,7 +56,7 @@ pub fn find(field: &Field, set: Set, archive: &Path, directory: &Path) -> Result
         packer.unpack()?;
         packer.file = packer.smallest_of_the_middle()?;
         if role == Role::ZipfsCall {
-            packer.server = Some(Pipe::connect(&packer.launch())?);
+            packer.server = Some(Pipe::connect(&Launch::of_zipfs(&packer.program, &packer.place))?);
         }
         packers.push(packer);
     }
@@ -84,16 +84,6 @@ impl Packer {
 
     fn is_zipfs(&self) -> bool {
         matches!(self.role, Role::Zipfs | Role::ZipfsCall)
-    }
-
-    fn launch(&self) -> Launch {
-        Launch {
-            program: self.program.clone(),
-            arguments: vec!["mcp".into()],
-            environment: vec![("ZIPFS_DATA_DIR".into(), self.place.clone().into())],
-            dialect: Dialect::Mcp,
-            complaints: self.place.join("bench.stderr"),
-        }
     }
 
     fn root(&self) -> PathBuf {

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -22,6 +22,19 @@ pub struct Launch {
     pub dialect: Dialect,
     /// Where its complaints go. A file, because a pipe that nobody reads would stop the server once it is full.
     pub complaints: PathBuf,
+}
+
+impl Launch {
+    /// zipfs on a data directory.
+    pub fn of_zipfs(program: &Path, data: &Path) -> Launch {
+        Launch {
+            program: program.to_owned(),
+            arguments: vec!["mcp".into()],
+            environment: vec![("ZIPFS_DATA_DIR".into(), data.into())],
+            dialect: Dialect::Mcp,
+            complaints: data.join("bench.stderr"),
+        }
+    }
 }
 
 /// A running server.

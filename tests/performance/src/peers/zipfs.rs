@@ -10,7 +10,7 @@ use serde_json::json;
 use super::{Peer, Role, Subject};
 use crate::fixture::{FILE, Fixture, LAST_WORD};
 use crate::pipe::{Launch, Pipe};
-use crate::wire::{Dialect, Request};
+use crate::wire::Request;
 
 pub fn find(fixture: &Fixture, subject: &Subject) -> Result<Peer> {
     if !subject.program.is_file() {
@@ -21,13 +21,7 @@ pub fn find(fixture: &Fixture, subject: &Subject) -> Result<Peer> {
     }
     let data = fixture.home.path().join("data");
     std::fs::create_dir(&data)?;
-    let launch = Launch {
-        program: subject.program.clone(),
-        arguments: vec!["mcp".into()],
-        environment: vec![(DATA_DIR.into(), data.clone().into())],
-        dialect: Dialect::Mcp,
-        complaints: fixture.home.path().join("zipfs.stderr"),
-    };
+    let launch = Launch::of_zipfs(&subject.program, &data);
     let noop = match subject.noop_plugin {
         Some(component) => add_plugin(&subject.program, &data, component)
             .map(|()| Request::call("noop", &json!({})))
